@@ -1,0 +1,85 @@
+/** The first line of a session file: reading whatever nanobot or an accident left there, printing what nanobot prints. */
+import type { SessionKey } from "../message.js";
+import {
+  type PythonObject,
+  type PythonValue,
+  parsePythonJson,
+  parsePythonJsonPrefix,
+  pythonJson,
+} from "./python-json.js";
+import { normalPythonTime } from "./python-time.js";
+import type { SessionHeader } from "./store.js";
+
+/** What could be read of a header; what is missing gets the values of a new session. */
+export type PartialHeader = {
+  readonly key?: string;
+  readonly createdAt?: string;
+  readonly updatedAt?: string;
+  readonly metadata?: PythonObject;
+  /** As stored: any type, any range. */
+  readonly cursor?: PythonValue;
+};
+
+export function headerLine(header: SessionHeader): string {
+  return pythonJson({
+    _type: "metadata",
+    key: header.key,
+    created_at: header.createdAt,
+    updated_at: header.updatedAt,
+    metadata: header.metadata,
+    last_consolidated: header.lastConsolidated,
+  });
+}
+
+export const isObject = (value: unknown): value is PythonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Number);
+
+export const isHeader = (value: PythonValue): value is PythonObject => isObject(value) && value["_type"] === "metadata";
+
+export function readHeader(record: PythonObject): PartialHeader {
+  const { key, created_at: created, updated_at: updated, metadata, last_consolidated: cursor } = record;
+  const createdAt = typeof created === "string" ? normalPythonTime(created) : undefined;
+  const updatedAt = typeof updated === "string" ? normalPythonTime(updated) : undefined;
+  return {
+    ...(typeof key === "string" && { key }),
+    ...(createdAt !== undefined && { createdAt }),
+    ...(updatedAt !== undefined && { updatedAt }),
+    ...(isObject(metadata) && { metadata }),
+    ...(cursor !== undefined && { cursor }),
+  };
+}
+
+/** The header of a session with `length` rows; a cursor that points nowhere becomes 0, so that no history is hidden. */
+export function completeHeader(key: SessionKey, found: PartialHeader, length: number, now: string): SessionHeader {
+  const { createdAt = now, updatedAt = now, metadata = {}, cursor } = found;
+  return { key, createdAt, updatedAt, metadata, lastConsolidated: validCursor(cursor, length) };
+}
+
+export function validCursor(cursor: unknown, length: number): number {
+  return typeof cursor === "number" && Number.isInteger(cursor) && cursor >= 0 && cursor <= length ? cursor : 0;
+}
+
+/** Picks out of a broken header line the fields that are still whole. */
+export function salvageHeader(text: string): PartialHeader | undefined {
+  const found: Record<string, PythonValue> = {};
+  for (const field of ["key", "created_at", "updated_at", "metadata", "last_consolidated"]) {
+    const at = text.indexOf(`"${field}": `);
+    if (at < 0) continue;
+    try {
+      found[field] = parsePythonJsonPrefix(text, at + field.length + 4).value;
+    } catch {
+      // This field is the damaged one.
+    }
+  }
+  return Object.keys(found).length >= 3 ? readHeader(found) : undefined;
+}
+
+/** The header a line holds, if it holds one. */
+export function headerFromLine(text: string): PartialHeader | undefined {
+  try {
+    const record = parsePythonJson(text);
+    return isHeader(record) ? readHeader(record) : undefined;
+  } catch {
+    return undefined;
+  }
+}

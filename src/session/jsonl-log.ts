@@ -1,0 +1,257 @@
+/**
+ * One nanobot session file. A save appends the turn and patches the header in place, so it costs the same at row
+ * 100,000 as at row 10, and leaves the bytes that Python's full rewrite would have left. Lines already there are never
+ * printed anew.
+ */
+import { open, readFile, type FileHandle } from "node:fs/promises";
+import { basename } from "node:path";
+import type { Row, SessionKey } from "../message.js";
+import { createFile, replaceFile, setAside } from "../util/atomic-write.js";
+import { errorCode } from "../util/errors.js";
+import { copyRange, writeAll } from "../util/file-bytes.js";
+import { sameStamp, type Stamp, stampOf } from "../util/file-stamp.js";
+import type { ProcessLock } from "../util/process-lock.js";
+import type { Clock, Log } from "../world.js";
+import { completeHeader, headerFromLine, headerLine, type PartialHeader } from "./header.js";
+import { extendIndex, type LineIndex, readRows, type Salvage, salvageLines, scanLines } from "./line-file.js";
+import { pythonJson } from "./python-json.js";
+import { ChangedElsewhere, type Damage, type SessionHeader, type SessionLog } from "./store.js";
+
+export type LogParts = { readonly clock: Clock; readonly log: Log; readonly lock: ProcessLock };
+
+/** How the file lay on disk when we last looked. */
+type Disk =
+  | { readonly kind: "absent" }
+  /** One header line and then rows, each ended by a newline: what every nanobot writes. */
+  | { readonly kind: "regular"; readonly stamp: Stamp; readonly head: Buffer; readonly index: LineIndex }
+  /** Readable, or partly so, but to be written anew by the next save. */
+  | { readonly kind: "irregular"; readonly stamp: Stamp; readonly salvage: Salvage };
+
+export class JsonlLog implements SessionLog {
+  readonly path: string;
+  header: SessionHeader;
+  length = 0;
+  readonly #key: SessionKey;
+  readonly #parts: LogParts;
+  #disk: Disk = { kind: "absent" };
+
+  constructor(key: SessionKey, path: string, parts: LogParts) {
+    this.#key = key;
+    this.path = path;
+    this.#parts = parts;
+    this.header = completeHeader(key, {}, 0, parts.clock());
+  }
+
+  async load(): Promise<void> {
+    const { disk, header, length } = await readDisk(this.path);
+    this.#disk = disk;
+    this.length = length;
+    this.header = completeHeader(this.#key, header, length, this.#parts.clock());
+    if (disk.kind === "irregular") this.#report(disk.salvage.damage);
+  }
+
+  async isCurrent(): Promise<boolean> {
+    const now = await stampOf(this.path);
+    return this.#disk.kind === "absent" ? now === undefined : sameStamp(this.#disk.stamp, now);
+  }
+
+  read(from: number, to: number): readonly Row[] {
+    const disk = this.#disk;
+    if (disk.kind === "absent") return [];
+    if (disk.kind === "irregular") return disk.salvage.rows.slice(from, to);
+    return readRows(this.path, disk.index, from, to, (row, reason) => {
+      this.#report([{ file: this.path, line: row + 2, reason }]);
+    });
+  }
+
+  async append(header: SessionHeader, rows: readonly Row[]): Promise<void> {
+    const head = lineBytes(headerLine(header), header.key);
+    const texts = rows.map((row) => lineBytes(pythonJson(row), header.key));
+    await this.#parts.lock.hold(async () => {
+      const disk = this.#disk;
+      await this.#assertUnchanged();
+      if (disk.kind === "absent") {
+        await this.#create([head, ...texts]);
+      } else if (disk.kind === "irregular") {
+        await this.#rewrite([head, ...disk.salvage.texts.map(ended), ...texts]);
+      } else if (differOnlyInDigits(disk.head, head)) {
+        this.#disk = await appendInPlace(this.path, disk, head, texts);
+      } else {
+        await this.#rewrite([head, { from: disk.head.length, to: disk.index.end }, ...texts]);
+      }
+    });
+    this.header = header;
+    this.length += rows.length;
+  }
+
+  async replace(header: SessionHeader, rows: readonly Row[]): Promise<void> {
+    const lines = [headerLine(header), ...rows.map((row) => pythonJson(row))];
+    const bytes = lines.map((line) => lineBytes(line, header.key));
+    await this.#parts.lock.hold(async () => {
+      await this.#assertUnchanged();
+      await (this.#disk.kind === "absent" ? this.#create(bytes) : this.#rewrite(bytes));
+    });
+    this.header = header;
+    this.length = rows.length;
+  }
+
+  /** Under the lock: what we are about to write on top of is what we read. */
+  async #assertUnchanged(): Promise<void> {
+    const changed = !(await this.isCurrent()) || (this.#disk.kind === "regular" && !(await this.#hasHead(this.#disk)));
+    if (changed) throw new ChangedElsewhere(this.path);
+  }
+
+  /** A header patched within one tick of the file system's clock shows in its bytes only. */
+  async #hasHead(disk: Extract<Disk, { kind: "regular" }>): Promise<boolean> {
+    const file = await open(this.path, "r");
+    try {
+      const head = Buffer.alloc(disk.head.length);
+      await file.read(head, 0, head.length, 0);
+      return head.equals(disk.head);
+    } finally {
+      await file.close();
+    }
+  }
+
+  async #create(parts: readonly Buffer[]): Promise<void> {
+    try {
+      await createFile(this.path, (file) => writeAll(file, Buffer.concat(parts)));
+    } catch (error) {
+      if (errorCode(error) === "EEXIST") throw new ChangedElsewhere(this.path);
+      throw error;
+    }
+    this.#disk = (await readDisk(this.path)).disk;
+  }
+
+  /** The whole file anew, through a temporary one. What was damaged keeps its old bytes under another name. */
+  async #rewrite(parts: readonly (Buffer | { readonly from: number; readonly to: number })[]): Promise<void> {
+    if (this.#disk.kind === "irregular" && this.#disk.salvage.damage.length > 0) {
+      const aside = await setAside(this.path, `damaged-${fileTime(this.#parts.clock())}`);
+      this.#parts.log.warn(`${this.path} was damaged; the original is kept as ${basename(aside)}`, { aside });
+    }
+    await replaceFile(this.path, async (file) => {
+      let pending: Buffer[] = [];
+      for (const part of parts) {
+        if (Buffer.isBuffer(part)) {
+          pending.push(part);
+          continue;
+        }
+        await writeAll(file, Buffer.concat(pending));
+        pending = [];
+        await copyRange(this.path, part.from, part.to, file);
+      }
+      await writeAll(file, Buffer.concat(pending));
+    });
+    this.#disk = (await readDisk(this.path)).disk;
+  }
+
+  #report(damage: readonly Damage[]): void {
+    for (const { file, line, reason } of damage) {
+      this.#parts.log.warn(`${file}, line ${line}: ${reason}; the other rows are kept`, { file, line, reason });
+    }
+  }
+}
+
+/** Appends in one write, patches the header, and makes both durable. A failed append leaves the file as it was. */
+async function appendInPlace(
+  path: string,
+  disk: Extract<Disk, { kind: "regular" }>,
+  head: Buffer,
+  texts: readonly Buffer[],
+): Promise<Disk> {
+  // Opened for appending, so that not even a program that ignores our lock could have its bytes overwritten.
+  const tail = await open(path, "a");
+  try {
+    if (texts.length > 0) {
+      try {
+        await writeAll(tail, Buffer.concat(texts));
+      } catch (error) {
+        await tail.truncate(disk.index.end).catch(() => {});
+        throw error;
+      }
+    }
+    const front = await open(path, "r+");
+    try {
+      if (!head.equals(disk.head)) await front.write(head, 0, head.length, 0);
+      await front.datasync();
+      const stamp = await front.stat({ bigint: true });
+      const index = extendIndex(disk.index, texts);
+      // Someone appended at the very same time: read what is there now instead of guessing.
+      if (Number(stamp.size) !== index.end) return (await readDisk(path)).disk;
+      return { kind: "regular", stamp, head, index };
+    } finally {
+      await front.close();
+    }
+  } finally {
+    await tail.close();
+  }
+}
+
+async function readDisk(path: string): Promise<{ disk: Disk; header: PartialHeader; length: number }> {
+  let file: FileHandle;
+  try {
+    file = await open(path, "r");
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return { disk: { kind: "absent" }, header: {}, length: 0 };
+    throw error;
+  }
+  try {
+    const stamp = await file.stat({ bigint: true });
+    const size = Number(stamp.size);
+    const head = await firstLine(file, size);
+    const header = head && headerFromLine(head.toString("utf8"));
+    const index = head && header && (await scanLines(file, head.length, size));
+    if (head && header && index && hasReadableTail(path, index)) {
+      return { disk: { kind: "regular", stamp, head, index }, header, length: index.rows };
+    }
+    const salvage = salvageLines(path, await readFile(file));
+    return { disk: { kind: "irregular", stamp, salvage }, header: salvage.header ?? {}, length: salvage.rows.length };
+  } finally {
+    await file.close();
+  }
+}
+
+/** The newest rows are what the next turn stands on; damage among them is found now, not in the middle of a turn. */
+function hasReadableTail(path: string, index: LineIndex): boolean {
+  let healthy = true;
+  readRows(path, index, Math.max(0, index.rows - tailRows), index.rows, () => {
+    healthy = false;
+  });
+  return healthy;
+}
+
+const tailRows = 256;
+const maxHeaderBytes = 1 << 24;
+
+/** The first line with its newline, or undefined if there is none. */
+export async function firstLine(file: FileHandle, size: number): Promise<Buffer | undefined> {
+  for (let want = 4096; ; want *= 8) {
+    const bytes = Buffer.alloc(Math.min(want, size));
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
+    const end = bytes.subarray(0, bytesRead).indexOf(0x0a);
+    if (end >= 0) return bytes.subarray(0, end + 1);
+    if (bytesRead >= size || want > maxHeaderBytes) return undefined;
+  }
+}
+
+/** Two headers of which any mixture is still a header, should the power go while one is written over the other. */
+function differOnlyInDigits(one: Buffer, other: Buffer): boolean {
+  if (one.length !== other.length) return false;
+  const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x30 && byte <= 0x39;
+  return one.every((byte, at) => byte === other[at] || (isDigit(byte) && isDigit(other[at])));
+}
+
+export function lineBytes(text: string, key: SessionKey): Buffer {
+  // Python would fail in the middle of the file here; refusing first leaves the file whole.
+  if (!text.isWellFormed()) {
+    throw new TypeError(
+      `A row of session ${JSON.stringify(key)} holds a lone surrogate and cannot be stored as UTF-8.`,
+    );
+  }
+  return Buffer.from(`${text}\n`, "utf8");
+}
+
+export const ended = (text: Buffer): Buffer => Buffer.concat([text, Buffer.from("\n")]);
+
+/** `2026-05-05T05:05:05.12` as part of a file name. */
+export const fileTime = (time: string): string => time.slice(0, 19).replaceAll(":", "");

@@ -1,0 +1,171 @@
+/**
+ * The default driver: nanobot's own file, one JSON line for the header and one for each row. On the path of a message
+ * this is where the finished turn is written down, as one unit. Here: which file is whose; jsonl-log.ts is the file.
+ */
+import { mkdirSync } from "node:fs";
+import { copyFile, open, readdir, readFile, rename, unlink } from "node:fs/promises";
+import { basename, join } from "node:path";
+import type { SessionKey } from "../message.js";
+import { replaceFile, setAside } from "../util/atomic-write.js";
+import { errorCode } from "../util/errors.js";
+import { writeAll } from "../util/file-bytes.js";
+import { stampOf } from "../util/file-stamp.js";
+import { createProcessLock } from "../util/process-lock.js";
+import type { Clock, Log } from "../world.js";
+import { completeHeader, headerFromLine, headerLine, type PartialHeader } from "./header.js";
+import { ended, fileTime, firstLine, JsonlLog, lineBytes, type LogParts } from "./jsonl-log.js";
+import { assertStorable, candidateStems, fitsFileName, isNameOf, keyFromStem, sessionFileName } from "./key.js";
+import { salvageLines } from "./line-file.js";
+import type { SessionStore, SessionSummary, VerifyResult } from "./store.js";
+
+export type JsonlOptions = {
+  /** The sessions folder; made if it is not there. */
+  readonly folder: string;
+  /** Where nanobot before v0.1.4 kept its sessions; a file found there is moved over, as nanobot does. */
+  readonly legacyFolder?: string;
+  readonly clock: Clock;
+  readonly log: Log;
+};
+
+export function createJsonlStore(options: JsonlOptions): SessionStore {
+  const { folder } = options;
+  mkdirSync(folder, { recursive: true });
+  const parts: LogParts = { ...options, lock: createProcessLock(join(folder, ".nanogate.lock")) };
+  /** Files of nanobot v0.1.4 do not say whose they are; the first key to open one keeps it. */
+  const claims = new Map<string, SessionKey>();
+
+  const locate = async (key: SessionKey): Promise<string> => {
+    assertStorable(key);
+    const encoded = sessionFileName(key, { naming: "base64url" });
+    if (fitsFileName(encoded) && (await exists(join(folder, encoded)))) return join(folder, encoded);
+    const free: string[] = [];
+    for (const stem of candidateStems(key)) {
+      if (!fitsFileName(`${stem}.jsonl`)) continue;
+      const path = join(folder, `${stem}.jsonl`);
+      const found = await peekHeader(path);
+      if (found === "absent") free.push(path);
+      else if (belongsTo(key, stem, found) && (claims.get(path) ?? key) === key) {
+        if (found?.key === undefined) claims.set(path, key);
+        return path;
+      }
+    }
+    const [place] = free;
+    if (place === undefined) throw new Error(`No file name left for the session key ${JSON.stringify(key)}.`);
+    if (options.legacyFolder !== undefined) await adopt(key, options.legacyFolder, place);
+    return place;
+  };
+
+  const paths = async (): Promise<string[]> =>
+    (await readdir(folder)).filter((name) => name.endsWith(".jsonl")).map((name) => join(folder, name));
+
+  return {
+    async open(key) {
+      const log = new JsonlLog(key, await locate(key), parts);
+      await log.load();
+      return log;
+    },
+
+    async *list() {
+      const seen = new Map<SessionKey, SessionSummary>();
+      for (const path of await paths()) {
+        const summary = await summarise(path);
+        if (!summary) continue;
+        // The same key may have a file under each of nanobot's two names; the later naming is the one in use.
+        const other = seen.get(summary.key);
+        if (other && basename(other.path) === sessionFileName(summary.key, { naming: "base64url" })) continue;
+        seen.set(summary.key, summary);
+      }
+      yield* seen.values();
+    },
+
+    async *verify({ repair }) {
+      for (const path of await paths()) {
+        const result = await verifyFile(path, parts, repair);
+        if (result) yield result;
+      }
+    },
+
+    async close() {
+      parts.lock.close();
+    },
+  };
+}
+
+/** Whose file is it? The key stored in it decides, unless that key could never have had a file of this name. */
+function belongsTo(key: SessionKey, stem: string, header: PartialHeader | undefined): boolean {
+  const stored = header?.key;
+  return stored === undefined || stored === key || !isNameOf(stem, stored);
+}
+
+/** The header of the file at `path`; undefined if the file has none at its start. */
+async function peekHeader(path: string): Promise<PartialHeader | undefined | "absent"> {
+  try {
+    const file = await open(path, "r");
+    try {
+      const { size } = await file.stat();
+      const line = await firstLine(file, size);
+      const found = line && headerFromLine(line.toString("utf8"));
+      return found ?? salvageLines(path, line ?? Buffer.alloc(0)).header;
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return "absent";
+    throw error;
+  }
+}
+
+async function adopt(key: SessionKey, legacyFolder: string, place: string): Promise<void> {
+  const [stem = ""] = candidateStems(key);
+  const old = join(legacyFolder, `${stem}.jsonl`);
+  const header = await peekHeader(old);
+  if (header === "absent" || !belongsTo(key, stem, header)) return;
+  try {
+    await rename(old, place);
+  } catch (error) {
+    if (errorCode(error) !== "EXDEV") throw error;
+    await copyFile(old, place, 1 /* COPYFILE_EXCL */);
+    await unlink(old);
+  }
+}
+
+async function summarise(path: string): Promise<SessionSummary | undefined> {
+  const header = await peekHeader(path);
+  if (header === undefined || header === "absent") return undefined;
+  const stem = basename(path, ".jsonl");
+  return {
+    key: header.key ?? keyFromStem(stem),
+    createdAt: header.createdAt,
+    updatedAt: header.updatedAt,
+    path,
+  };
+}
+
+/** Reads every line. A file of somebody else's (no header, no rows) is not ours to judge. */
+async function verifyFile(path: string, parts: LogParts, repair: boolean): Promise<VerifyResult | undefined> {
+  const stem = basename(path, ".jsonl");
+  const salvage = salvageLines(path, await readFile(path));
+  const damage = [...salvage.damage];
+  if (!salvage.header) damage.push({ file: path, line: 1, reason: "no header line" });
+  const stored = salvage.header?.key;
+  if (stored !== undefined && !isNameOf(stem, stored)) {
+    damage.push({
+      file: path,
+      line: 1,
+      reason: `the header names the key ${JSON.stringify(stored)}, the file another`,
+    });
+  }
+  const key = stored !== undefined && isNameOf(stem, stored) ? stored : keyFromStem(stem);
+  const result = { key, path, rows: salvage.rows.length, damage };
+  if (!repair || damage.length === 0) return result;
+  const header = completeHeader(key, salvage.header ?? {}, salvage.rows.length, parts.clock());
+  const lines = [lineBytes(headerLine(header), key), ...salvage.texts.map(ended)];
+  const aside = await parts.lock.hold(async () => {
+    const kept = await setAside(path, `damaged-${fileTime(parts.clock())}`);
+    await replaceFile(path, (file) => writeAll(file, Buffer.concat(lines)));
+    return kept;
+  });
+  return { ...result, setAside: aside };
+}
+
+const exists = async (path: string): Promise<boolean> => (await stampOf(path)) !== undefined;

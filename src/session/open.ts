@@ -1,0 +1,51 @@
+/** Where drivers are chosen by name: a new one is its file and its line here. */
+import { join } from "node:path";
+import { type Clock, type Log, stderrLog, systemClock } from "../world.js";
+import { createJsonlStore } from "./jsonl.js";
+import { SessionManager } from "./manager.js";
+import { normalPythonTime } from "./python-time.js";
+import type { SessionStore } from "./store.js";
+
+export type StoreOptions = {
+  /** The workspace folder; sessions live in `<workspace>/sessions`. */
+  readonly workspace: string;
+  /** How conversations are kept on disk. Default: `jsonl`, nanobot's own files. */
+  readonly driver?: DriverName;
+  readonly clock?: Clock;
+  readonly log?: Log;
+  /** Sessions of nanobot before v0.1.4 (`~/.nanobot/sessions`), moved over when asked for. */
+  readonly legacyFolder?: string;
+};
+
+export type SessionOptions = StoreOptions & {
+  /** How many sessions stay in memory that nobody is using. Default: 128. */
+  readonly cacheSize?: number;
+};
+
+type DriverParts = StoreOptions & { readonly folder: string; readonly clock: Clock; readonly log: Log };
+
+const drivers = {
+  jsonl: createJsonlStore,
+} satisfies Record<string, (parts: DriverParts) => SessionStore>;
+
+export type DriverName = keyof typeof drivers;
+export const driverNames = Object.keys(drivers) as readonly DriverName[];
+
+export function openStore(options: StoreOptions): SessionStore {
+  const { driver = "jsonl", log = stderrLog } = options;
+  return drivers[driver]({ ...options, folder: join(options.workspace, "sessions"), clock: pythonClock(options), log });
+}
+
+/** Opens the sessions of a workspace. */
+export function openSessions(options: SessionOptions): SessionManager {
+  const { cacheSize = 128 } = options;
+  return new SessionManager({ store: openStore(options), clock: pythonClock(options), cacheSize });
+}
+
+/** Whatever ISO text the clock gives, files get it as Python prints it. */
+function pythonClock({ clock = systemClock }: StoreOptions): Clock {
+  return () => {
+    const now = clock();
+    return normalPythonTime(now) ?? now;
+  };
+}
