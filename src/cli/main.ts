@@ -1,4 +1,37 @@
-/** The command line: one file per command; this one only hands over. */
-export async function main(_args: readonly string[]): Promise<number> {
-  return 0;
+/** The command line: one file per command; this one hands over and turns errors into words and exit codes. */
+import { readFileSync } from "node:fs";
+import { Command, CommanderError } from "commander";
+import { UserError } from "../util/errors.js";
+import { addSessionsCommand } from "./sessions.js";
+import { addStartCommand } from "./start.js";
+import { exit, NotFound, processTerminal, type Terminal } from "./terminal.js";
+
+export async function main(args: readonly string[], terminal: Terminal = processTerminal()): Promise<number> {
+  let code: number = exit.ok;
+  const program = new Command("nanogate")
+    .description("A gateway between people's chats and a language model that loses nothing.")
+    .version(ownVersion())
+    .option("--home <folder>", "where config and workspace lie (default: $NANOGATE_HOME, ~/.nanogate or ~/.nanobot)")
+    .showSuggestionAfterError()
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => terminal.out(text.trimEnd()), writeErr: (text) => terminal.err(text) });
+  const parts = { terminal, end: (result: number) => void (code = result) };
+  addStartCommand(program, parts);
+  addSessionsCommand(program, parts);
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exit.ok : exit.usage;
+    if (!(error instanceof UserError)) throw error;
+    terminal.err(`nanogate: ${error.message}\n  → ${error.fix}\n`);
+    return error instanceof NotFound ? exit.notFound : exit.failed;
+  }
+}
+
+function ownVersion(): string {
+  const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+    version: string;
+  };
+  return version;
 }

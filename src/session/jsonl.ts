@@ -2,9 +2,8 @@
  * The default driver: nanobot's own file, one JSON line for the header and one for each row. On the path of a message
  * this is where the finished turn is written down, as one unit. Here: which file is whose; jsonl-log.ts is the file.
  */
-import { mkdirSync } from "node:fs";
-import { copyFile, open, readdir, readFile, rename, unlink } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { copyFile, mkdir, open, readdir, readFile, rename, unlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import type { SessionKey } from "../message.js";
 import { replaceFile, setAside } from "../util/atomic-write.js";
 import { errorCode } from "../util/errors.js";
@@ -19,7 +18,7 @@ import { salvageLines } from "./line-file.js";
 import type { SessionStore, SessionSummary, VerifyResult } from "./store.js";
 
 export type JsonlOptions = {
-  /** The sessions folder; made if it is not there. */
+  /** The sessions folder; made by the first save. */
   readonly folder: string;
   /** Where nanobot before v0.1.4 kept its sessions; a file found there is moved over, as nanobot does. */
   readonly legacyFolder?: string;
@@ -29,7 +28,6 @@ export type JsonlOptions = {
 
 export function createJsonlStore(options: JsonlOptions): SessionStore {
   const { folder } = options;
-  mkdirSync(folder, { recursive: true });
   const parts: LogParts = { ...options, lock: createProcessLock(join(folder, ".nanogate.lock")) };
   /** Files of nanobot v0.1.4 do not say whose they are; the first key to open one keeps it. */
   const claims = new Map<string, SessionKey>();
@@ -56,7 +54,9 @@ export function createJsonlStore(options: JsonlOptions): SessionStore {
   };
 
   const paths = async (): Promise<string[]> =>
-    (await readdir(folder)).filter((name) => name.endsWith(".jsonl")).map((name) => join(folder, name));
+    (await namesIn(folder))
+      .filter((name) => name.endsWith(".jsonl") && !chunkName.test(name))
+      .map((name) => join(folder, name));
 
   return {
     async open(key) {
@@ -85,11 +85,26 @@ export function createJsonlStore(options: JsonlOptions): SessionStore {
       }
     },
 
+    files: paths,
+
     async close() {
       parts.lock.close();
     },
   };
 }
+
+/** A folder that is not there yet holds nothing. */
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return [];
+    throw error;
+  }
+}
+
+/** The chunked driver's files lie in the same folder and are its own. */
+const chunkName = /^session-.+\.\d+\.jsonl$/;
 
 /** Whose file is it? The key stored in it decides, unless that key could never have had a file of this name. */
 function belongsTo(key: SessionKey, stem: string, header: PartialHeader | undefined): boolean {
@@ -120,6 +135,7 @@ async function adopt(key: SessionKey, legacyFolder: string, place: string): Prom
   const old = join(legacyFolder, `${stem}.jsonl`);
   const header = await peekHeader(old);
   if (header === "absent" || !belongsTo(key, stem, header)) return;
+  await mkdir(dirname(place), { recursive: true });
   try {
     await rename(old, place);
   } catch (error) {

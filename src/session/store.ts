@@ -53,6 +53,8 @@ export type SessionStore = {
   list(): AsyncIterable<SessionSummary>;
   /** Reads everything and names each damage. With `repair`, what is damaged is set aside and what is left is kept. */
   verify(options: { readonly repair: boolean }): AsyncIterable<VerifyResult>;
+  /** All files that are this driver's own, as absolute paths: what moves away when it no longer holds the sessions. */
+  files(): Promise<string[]>;
   close(): Promise<void>;
 };
 

@@ -2,6 +2,8 @@
  * Keeps two processes from writing in one folder at the same time. The lock is SQLite's own, on an empty database
  * file: the operating system takes it back when a process dies, so there is nothing stale to clean up, ever.
  */
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { UserError } from "./errors.js";
 
@@ -32,6 +34,7 @@ export function createProcessLock(file: string): ProcessLock {
     if (!database) {
       // Loaded on the first write: reading sessions needs no SQLite.
       const { DatabaseSync } = await import("@photostructure/sqlite");
+      mkdirSync(dirname(file), { recursive: true });
       database = new DatabaseSync(file, { timeout: 0 });
     }
     for (let waited = 0; ;) {

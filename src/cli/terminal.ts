@@ -1,0 +1,76 @@
+/** What commands print: text for people, JSON for scripts, colour and progress only where a person looks. */
+import { styleText } from "node:util";
+import type { Command } from "commander";
+import { UserError } from "../util/errors.js";
+
+/** Exit codes that scripts can rely on. */
+export const exit = { ok: 0, failed: 1, usage: 2, damaged: 3, notFound: 4 } as const;
+
+/** What was asked for is not there; scripts can tell by the exit code. */
+export class NotFound extends UserError {
+  override readonly name = "NotFound";
+}
+
+/** What every command is given: where to print, and a way to end with another exit code than 0. */
+export type CommandParts = { readonly terminal: Terminal; readonly end: (code: number) => void };
+
+/** Starts a sub-command with the options all of its siblings have. */
+export type DefineCommand = (name: string, description: string) => Command;
+
+export type Terminal = {
+  out(text: string): void;
+  err(text: string): void;
+  readonly outIsTerminal: boolean;
+  readonly errIsTerminal: boolean;
+  readonly columns: number;
+};
+
+/** The process's own streams. A reader that has left (`| head`) is no error. */
+export function processTerminal(): Terminal {
+  const quietly = (error: NodeJS.ErrnoException): void => {
+    if (error.code === "EPIPE") process.exit(exit.ok);
+    throw error;
+  };
+  process.stdout.on("error", quietly);
+  const colours = process.env["NO_COLOR"] === undefined;
+  return {
+    out: (text) => void process.stdout.write(`${text}\n`),
+    err: (text) => void process.stderr.write(text),
+    outIsTerminal: process.stdout.isTTY && colours,
+    errIsTerminal: process.stderr.isTTY,
+    columns: process.stdout.columns ?? 100,
+  };
+}
+
+type Style = Parameters<typeof styleText>[0];
+
+/** `text` in a style, if somebody sees it. */
+export const styled = (terminal: Terminal, style: Style, text: string): string =>
+  terminal.outIsTerminal ? styleText(style, text) : text;
+
+/** Columns as wide as their longest cell; the last one is cut at the edge of a terminal. */
+export function table(terminal: Terminal, head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (cells: readonly string[]): string => {
+    const text = cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ");
+    return (terminal.outIsTerminal ? text.slice(0, terminal.columns) : text).trimEnd();
+  };
+  return [styled(terminal, "bold", line(head)), ...rows.map(line)].join("\n");
+}
+
+/** A line on the error stream that tells how far long work is; nothing where nobody looks. */
+export function createProgress(terminal: Terminal, what: string) {
+  let shown = 0;
+  return {
+    step(done: number, total: number): void {
+      const now = performance.now();
+      if (!terminal.errIsTerminal || (now - shown < 100 && done < total)) return;
+      shown = now;
+      const filled = Math.round((20 * done) / Math.max(total, 1));
+      terminal.err(`\r${what} ${"█".repeat(filled)}${"░".repeat(20 - filled)} ${done}/${total}`);
+    },
+    end(): void {
+      if (terminal.errIsTerminal && shown > 0) terminal.err("\r\u001b[K");
+    },
+  };
+}
