@@ -20,15 +20,18 @@ export type PartialHeader = {
   readonly cursor?: PythonValue;
 };
 
-export function headerLine(header: SessionHeader): string {
-  return pythonJson({
+export const headerLine = (header: SessionHeader): string => pythonJson(headerRecord(header));
+
+/** nanobot's record, its fields in nanobot's order. */
+export function headerRecord(header: SessionHeader): PythonObject {
+  return {
     _type: "metadata",
     key: header.key,
     created_at: header.createdAt,
     updated_at: header.updatedAt,
     metadata: header.metadata,
     last_consolidated: header.lastConsolidated,
-  });
+  };
 }
 
 export const isObject = (value: unknown): value is PythonObject =>

@@ -7,13 +7,23 @@ import { open, readFile, type FileHandle } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Row, SessionKey } from "../message.js";
 import { createFile, replaceFile, setAside } from "../util/atomic-write.js";
+import { fileTime } from "../util/clock.js";
 import { errorCode } from "../util/errors.js";
 import { copyRange, writeAll } from "../util/file-bytes.js";
 import { sameStamp, type Stamp, stampOf } from "../util/file-stamp.js";
 import type { ProcessLock } from "../util/process-lock.js";
 import type { Clock, Log } from "../world.js";
 import { completeHeader, headerFromLine, headerLine, type PartialHeader } from "./header.js";
-import { extendIndex, type LineIndex, readRows, type Salvage, salvageLines, scanLines } from "./line-file.js";
+import {
+  ended,
+  extendIndex,
+  lineBytes,
+  type LineIndex,
+  readRows,
+  type Salvage,
+  salvageLines,
+  scanLines,
+} from "./line-file.js";
 import { pythonJson } from "./python-json.js";
 import { ChangedElsewhere, type Damage, type SessionHeader, type SessionLog } from "./store.js";
 
@@ -240,18 +250,3 @@ function differOnlyInDigits(one: Buffer, other: Buffer): boolean {
   const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x30 && byte <= 0x39;
   return one.every((byte, at) => byte === other[at] || (isDigit(byte) && isDigit(other[at])));
 }
-
-export function lineBytes(text: string, key: SessionKey): Buffer {
-  // Python would fail in the middle of the file here; refusing first leaves the file whole.
-  if (!text.isWellFormed()) {
-    throw new TypeError(
-      `A row of session ${JSON.stringify(key)} holds a lone surrogate and cannot be stored as UTF-8.`,
-    );
-  }
-  return Buffer.from(`${text}\n`, "utf8");
-}
-
-export const ended = (text: Buffer): Buffer => Buffer.concat([text, Buffer.from("\n")]);
-
-/** `2026-05-05T05:05:05.12` as part of a file name. */
-export const fileTime = (time: string): string => time.slice(0, 19).replaceAll(":", "");

@@ -6,15 +6,24 @@ import { copyFile, mkdir, open, readdir, readFile, rename, unlink } from "node:f
 import { basename, dirname, join } from "node:path";
 import type { SessionKey } from "../message.js";
 import { replaceFile, setAside } from "../util/atomic-write.js";
+import { fileTime } from "../util/clock.js";
 import { errorCode } from "../util/errors.js";
 import { writeAll } from "../util/file-bytes.js";
 import { stampOf } from "../util/file-stamp.js";
 import { createProcessLock } from "../util/process-lock.js";
 import type { Clock, Log } from "../world.js";
 import { completeHeader, headerFromLine, headerLine, type PartialHeader } from "./header.js";
-import { ended, fileTime, firstLine, JsonlLog, lineBytes, type LogParts } from "./jsonl-log.js";
-import { assertStorable, candidateStems, fitsFileName, isNameOf, keyFromStem, sessionFileName } from "./key.js";
-import { salvageLines } from "./line-file.js";
+import { firstLine, JsonlLog, type LogParts } from "./jsonl-log.js";
+import {
+  assertStorable,
+  belongsTo,
+  candidateStems,
+  fitsFileName,
+  isNameOf,
+  keyFromStem,
+  sessionFileName,
+} from "./key.js";
+import { ended, lineBytes, salvageLines } from "./line-file.js";
 import type { SessionStore, SessionSummary, VerifyResult } from "./store.js";
 
 export type JsonlOptions = {
@@ -42,7 +51,7 @@ export function createJsonlStore(options: JsonlOptions): SessionStore {
       const path = join(folder, `${stem}.jsonl`);
       const found = await peekHeader(path);
       if (found === "absent") free.push(path);
-      else if (belongsTo(key, stem, found) && (claims.get(path) ?? key) === key) {
+      else if (belongsTo(key, stem, found?.key) && (claims.get(path) ?? key) === key) {
         if (found?.key === undefined) claims.set(path, key);
         return path;
       }
@@ -106,12 +115,6 @@ async function namesIn(folder: string): Promise<string[]> {
 /** The chunked driver's files lie in the same folder and are its own. */
 const chunkName = /^session-.+\.\d+\.jsonl$/;
 
-/** Whose file is it? The key stored in it decides, unless that key could never have had a file of this name. */
-function belongsTo(key: SessionKey, stem: string, header: PartialHeader | undefined): boolean {
-  const stored = header?.key;
-  return stored === undefined || stored === key || !isNameOf(stem, stored);
-}
-
 /** The header of the file at `path`; undefined if the file has none at its start. */
 async function peekHeader(path: string): Promise<PartialHeader | undefined | "absent"> {
   try {
@@ -134,7 +137,7 @@ async function adopt(key: SessionKey, legacyFolder: string, place: string): Prom
   const [stem = ""] = candidateStems(key);
   const old = join(legacyFolder, `${stem}.jsonl`);
   const header = await peekHeader(old);
-  if (header === "absent" || !belongsTo(key, stem, header)) return;
+  if (header === "absent" || !belongsTo(key, stem, header?.key)) return;
   await mkdir(dirname(place), { recursive: true });
   try {
     await rename(old, place);

@@ -42,6 +42,11 @@ export function isNameOf(stem: string, key: SessionKey): boolean {
   return candidateStems(key).includes(stem) || (key.isWellFormed() && encodedStem(key) === stem);
 }
 
+/** Whose file is it? The key stored in it decides, unless that key could never have had a file of this name. */
+export function belongsTo(key: SessionKey, stem: string, stored: string | undefined): boolean {
+  return stored === undefined || stored === key || !isNameOf(stem, stored);
+}
+
 /** The key a file name tells when the file itself does not, as nanobot guesses it. */
 export function keyFromStem(stem: string): SessionKey {
   const decoded = Buffer.from(stem, "base64url");
@@ -56,17 +61,17 @@ export function keyFromStem(stem: string): SessionKey {
 const maxNameBytes = 255;
 export const fitsFileName = (name: string): boolean => Buffer.byteLength(name, "utf8") <= maxNameBytes;
 
-/** Refuses, naming the key, what no file can be named after. */
-export function assertStorable(key: SessionKey): void {
+/** Refuses, naming the key, what no file can be named after. `longest` is the longest name its files will need. */
+export function assertStorable(key: SessionKey, longest = sessionFileName(key)): void {
   if (key.includes("\0")) throw unstorable(key, "a NUL character");
   if (!key.isWellFormed()) throw unstorable(key, "half of a character pair (a lone surrogate)");
-  if (!fitsFileName(sessionFileName(key))) {
+  if (!fitsFileName(longest)) {
     throw new UserError(
       `The session key ${JSON.stringify(key)} is too long for a file name.`,
-      `Keep it under ${maxNameBytes - ".jsonl".length} bytes.`,
+      `Keep it under ${maxNameBytes - Buffer.byteLength(longest) + Buffer.byteLength(readableStem(key))} bytes.`,
     );
   }
 }
 
-const unstorable = (key: SessionKey, what: string): UserError =>
+export const unstorable = (key: SessionKey, what: string): UserError =>
   new UserError(`The session key ${JSON.stringify(key)} holds ${what} and cannot be stored.`, "Use another key.");

@@ -4,7 +4,7 @@
  */
 import { closeSync, openSync, readSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import type { Row } from "../message.js";
+import type { Row, SessionKey } from "../message.js";
 import { isHeader, isObject, type PartialHeader, readHeader, salvageHeader } from "./header.js";
 import { pythonStrip } from "./key.js";
 import { parsePythonJson, parsePythonJsonPrefix, type PythonObject } from "./python-json.js";
@@ -225,3 +225,16 @@ function objectAt(text: string, at: number): { value: PythonObject; end: number 
     return undefined;
   }
 }
+
+/** A line as it is written. */
+export function lineBytes(text: string, key: SessionKey): Buffer {
+  // Python would fail in the middle of the file here; refusing first leaves the file whole.
+  if (!text.isWellFormed()) {
+    throw new TypeError(
+      `A row of session ${JSON.stringify(key)} holds a lone surrogate and cannot be stored as UTF-8.`,
+    );
+  }
+  return Buffer.from(`${text}\n`, "utf8");
+}
+
+export const ended = (text: Buffer): Buffer => Buffer.concat([text, Buffer.from("\n")]);

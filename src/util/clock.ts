@@ -8,3 +8,6 @@ export function localIsoTime(epochMicros: number): string {
   const micros = at.getMilliseconds() * 1000 + Math.floor(epochMicros - millis * 1000);
   return `${day}T${time}${micros === 0 ? "" : `.${String(micros).padStart(6, "0")}`}`;
 }
+
+/** `2026-05-05T05:05:05.12` as part of a file name. */
+export const fileTime = (time: string): string => time.slice(0, 19).replaceAll(":", "");
