@@ -3,11 +3,21 @@
 /** `channel:chat_id`, for instance `telegram:42`; nanobot also has keys without a colon, such as `heartbeat`. */
 export type SessionKey = string;
 
+/** Where somebody speaks and is answered. */
+export type Address = { readonly channel: string; readonly chat: string };
+
+export const keyOf = ({ channel, chat }: Address): SessionKey => `${channel}:${chat}`;
+
 export type ToolCall = {
   readonly id: string;
   readonly type: "function";
+  /** `arguments` is JSON text, as the model wrote it. */
   readonly function: { readonly name: string; readonly arguments: string };
 };
+
+export type Part =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "image_url"; readonly image_url: { readonly url: string } };
 
 /**
  * One line of a session file after the first: nanobot's field names, in the order they are written. A stored row may
@@ -23,3 +33,10 @@ export type ViewRow = {
   readonly tool_call_id?: unknown;
   readonly name?: unknown;
 };
+
+/** One message of a request to a model, as the OpenAI protocol has it. */
+export type ModelMessage =
+  | { readonly role: "system"; readonly content: string }
+  | { readonly role: "user"; readonly content: string | readonly Part[] }
+  | { readonly role: "assistant"; readonly content: string | null; readonly tool_calls?: readonly ToolCall[] }
+  | { readonly role: "tool"; readonly tool_call_id: string; readonly name: string; readonly content: string };
