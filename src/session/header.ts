@@ -10,6 +10,8 @@ import {
 import { normalPythonTime } from "./python-time.js";
 import type { SessionHeader } from "./store.js";
 
+const fields = ["key", "created_at", "updated_at", "metadata", "last_consolidated"];
+
 /** What could be read of a header; what is missing gets the values of a new session. */
 export type PartialHeader = {
   readonly key?: string;
@@ -62,10 +64,25 @@ export function validCursor(cursor: unknown, length: number): number {
   return typeof cursor === "number" && Number.isInteger(cursor) && cursor >= 0 && cursor <= length ? cursor : 0;
 }
 
+/** What a header says that the next save cannot carry over; undefined for a healthy one. */
+export function headerFlaw(record: PythonObject): string | undefined {
+  const { created_at: created = null, metadata = null } = record;
+  const unknown = Object.keys(record).find((field) => field !== "_type" && !fields.includes(field));
+  if (!isHeader(record)) return "a header without its _type";
+  if (unknown !== undefined) return `the header has an unknown field ${JSON.stringify(unknown)}`;
+  if (created !== null && readHeader(record).createdAt === undefined) return "the header's created_at is not a time";
+  if (metadata !== null && !isObject(metadata)) return "the header's metadata is not an object";
+  return undefined;
+}
+
+/** An object that can only be a header, though its `_type` does not say so: it has most of the fields, and no role. */
+export const resemblesHeader = (record: PythonObject): boolean =>
+  !("role" in record) && fields.filter((field) => field in record).length >= 3;
+
 /** Picks out of a broken header line the fields that are still whole. */
 export function salvageHeader(text: string): PartialHeader | undefined {
   const found: Record<string, PythonValue> = {};
-  for (const field of ["key", "created_at", "updated_at", "metadata", "last_consolidated"]) {
+  for (const field of fields) {
     const at = text.indexOf(`"${field}": `);
     if (at < 0) continue;
     try {
@@ -75,6 +92,18 @@ export function salvageHeader(text: string): PartialHeader | undefined {
     }
   }
   return Object.keys(found).length >= 3 ? readHeader(found) : undefined;
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** The header a line holds, if it holds a healthy one: nothing in it would be lost by writing it anew. */
+export function healthyHeader(line: Buffer): PartialHeader | undefined {
+  try {
+    const record = parsePythonJson(utf8.decode(line));
+    return isHeader(record) && headerFlaw(record) === undefined ? readHeader(record) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The header a line holds, if it holds one. */

@@ -13,7 +13,7 @@ import { copyRange, writeAll } from "../util/file-bytes.js";
 import { sameStamp, type Stamp, stampOf } from "../util/file-stamp.js";
 import type { ProcessLock } from "../util/process-lock.js";
 import type { Clock, Log } from "../world.js";
-import { completeHeader, headerFromLine, headerLine, type PartialHeader } from "./header.js";
+import { completeHeader, headerLine, healthyHeader, type PartialHeader } from "./header.js";
 import {
   ended,
   extendIndex,
@@ -67,9 +67,10 @@ export class JsonlLog implements SessionLog {
 
   read(from: number, to: number): readonly Row[] {
     const disk = this.#disk;
+    const [first, stop] = [Math.max(0, from), Math.max(0, to)];
     if (disk.kind === "absent") return [];
-    if (disk.kind === "irregular") return disk.salvage.rows.slice(from, to);
-    return readRows(this.path, disk.index, from, to, (row, reason) => {
+    if (disk.kind === "irregular") return disk.salvage.rows.slice(first, stop);
+    return readRows(this.path, disk.index, first, stop, (row, reason) => {
       this.#report([{ file: this.path, line: row + 2, reason }]);
     });
   }
@@ -169,31 +170,28 @@ async function appendInPlace(
   head: Buffer,
   texts: readonly Buffer[],
 ): Promise<Disk> {
-  // Opened for appending, so that not even a program that ignores our lock could have its bytes overwritten.
-  const tail = await open(path, "a");
+  const front = await open(path, "r+");
   try {
-    if (texts.length > 0) {
-      try {
-        await writeAll(tail, Buffer.concat(texts));
-      } catch (error) {
-        await tail.truncate(disk.index.end).catch(() => {});
-        throw error;
-      }
-    }
-    const front = await open(path, "r+");
+    // Opened for appending, so that not even a program that ignores our lock could have its bytes overwritten.
+    const tail = await open(path, "a");
     try {
-      if (!head.equals(disk.head)) await front.write(head, 0, head.length, 0);
+      await writeAll(tail, Buffer.concat(texts));
+      if (!head.equals(disk.head)) await writeAll(front, head);
       await front.datasync();
-      const stamp = await front.stat({ bigint: true });
-      const index = extendIndex(disk.index, texts);
-      // Someone appended at the very same time: read what is there now instead of guessing.
-      if (Number(stamp.size) !== index.end) return (await readDisk(path)).disk;
-      return { kind: "regular", stamp, head, index };
+    } catch (error) {
+      await front.truncate(disk.index.end).catch(() => {});
+      await front.write(disk.head, 0, disk.head.length, 0).catch(() => {});
+      throw error;
     } finally {
-      await front.close();
+      await tail.close();
     }
+    const stamp = await front.stat({ bigint: true });
+    const index = extendIndex(disk.index, texts);
+    // Someone appended at the very same time: read what is there now instead of guessing.
+    if (Number(stamp.size) !== index.end) return (await readDisk(path)).disk;
+    return { kind: "regular", stamp, head, index };
   } finally {
-    await tail.close();
+    await front.close();
   }
 }
 
@@ -209,7 +207,7 @@ async function readDisk(path: string): Promise<{ disk: Disk; header: PartialHead
     const stamp = await file.stat({ bigint: true });
     const size = Number(stamp.size);
     const head = await firstLine(file, size);
-    const header = head && headerFromLine(head.toString("utf8"));
+    const header = head && healthyHeader(head);
     const index = head && header && (await scanLines(file, head.length, size));
     if (head && header && index && hasReadableTail(path, index)) {
       return { disk: { kind: "regular", stamp, head, index }, header, length: index.rows };
@@ -230,7 +228,8 @@ function hasReadableTail(path: string, index: LineIndex): boolean {
   return healthy;
 }
 
-const tailRows = 256;
+/** At least as many as a session keeps in memory: rows left out among those would put the others out of count. */
+const tailRows = 512;
 const maxHeaderBytes = 1 << 24;
 
 /** The first line with its newline, or undefined if there is none. */

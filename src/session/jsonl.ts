@@ -9,7 +9,6 @@ import { replaceFile, setAside } from "../util/atomic-write.js";
 import { fileTime } from "../util/clock.js";
 import { errorCode } from "../util/errors.js";
 import { writeAll } from "../util/file-bytes.js";
-import { stampOf } from "../util/file-stamp.js";
 import { createProcessLock } from "../util/process-lock.js";
 import type { Clock, Log } from "../world.js";
 import { completeHeader, headerFromLine, headerLine, type PartialHeader } from "./header.js";
@@ -44,14 +43,16 @@ export function createJsonlStore(options: JsonlOptions): SessionStore {
   const locate = async (key: SessionKey): Promise<string> => {
     assertStorable(key);
     const encoded = sessionFileName(key, { naming: "base64url" });
-    if (fitsFileName(encoded) && (await exists(join(folder, encoded)))) return join(folder, encoded);
     const free: string[] = [];
-    for (const stem of candidateStems(key)) {
-      if (!fitsFileName(`${stem}.jsonl`)) continue;
-      const path = join(folder, `${stem}.jsonl`);
+    const names = [encoded, ...candidateStems(key).map((stem) => `${stem}.jsonl`)];
+    for (const [choice, name] of names.entries()) {
+      if (!fitsFileName(name)) continue;
+      const path = join(folder, name);
       const found = await peekHeader(path);
-      if (found === "absent") free.push(path);
-      else if (belongsTo(key, stem, found?.key) && (claims.get(path) ?? key) === key) {
+      if (found === "absent") {
+        // v0.3.0's name is used where it is found; new files get the one that the others know too.
+        if (choice > 0) free.push(path);
+      } else if (belongsTo(key, stemOf(path), found?.key) && (claims.get(path) ?? key) === key) {
         if (found?.key === undefined) claims.set(path, key);
         return path;
       }
@@ -151,18 +152,25 @@ async function adopt(key: SessionKey, legacyFolder: string, place: string): Prom
 async function summarise(path: string): Promise<SessionSummary | undefined> {
   const header = await peekHeader(path);
   if (header === undefined || header === "absent") return undefined;
-  const stem = basename(path, ".jsonl");
+  const stem = stemOf(path);
   return {
-    key: header.key ?? keyFromStem(stem),
+    key: keyOf(stem, header.key),
     createdAt: header.createdAt,
     updatedAt: header.updatedAt,
     path,
   };
 }
 
+/** Not `basename(path, ".jsonl")`, which leaves the name `.jsonl` (of a blank key) as it is. */
+const stemOf = (path: string): string => basename(path).slice(0, -".jsonl".length);
+
+/** The key that opens the file: the stored one, unless it contradicts the name. */
+const keyOf = (stem: string, stored: SessionKey | undefined): SessionKey =>
+  stored !== undefined && isNameOf(stem, stored) ? stored : keyFromStem(stem);
+
 /** Reads every line. A file of somebody else's (no header, no rows) is not ours to judge. */
 async function verifyFile(path: string, parts: LogParts, repair: boolean): Promise<VerifyResult | undefined> {
-  const stem = basename(path, ".jsonl");
+  const stem = stemOf(path);
   const salvage = salvageLines(path, await readFile(path));
   const damage = [...salvage.damage];
   if (!salvage.header) damage.push({ file: path, line: 1, reason: "no header line" });
@@ -174,7 +182,7 @@ async function verifyFile(path: string, parts: LogParts, repair: boolean): Promi
       reason: `the header names the key ${JSON.stringify(stored)}, the file another`,
     });
   }
-  const key = stored !== undefined && isNameOf(stem, stored) ? stored : keyFromStem(stem);
+  const key = keyOf(stem, stored);
   const result = { key, path, rows: salvage.rows.length, damage };
   if (!repair || damage.length === 0) return result;
   const header = completeHeader(key, salvage.header ?? {}, salvage.rows.length, parts.clock());
@@ -186,5 +194,3 @@ async function verifyFile(path: string, parts: LogParts, repair: boolean): Promi
   });
   return { ...result, setAside: aside };
 }
-
-const exists = async (path: string): Promise<boolean> => (await stampOf(path)) !== undefined;

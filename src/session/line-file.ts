@@ -5,7 +5,15 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import type { Row, SessionKey } from "../message.js";
-import { isHeader, isObject, type PartialHeader, readHeader, salvageHeader } from "./header.js";
+import {
+  headerFlaw,
+  isHeader,
+  isObject,
+  type PartialHeader,
+  readHeader,
+  resemblesHeader,
+  salvageHeader,
+} from "./header.js";
 import { pythonStrip } from "./key.js";
 import { parsePythonJson, parsePythonJsonPrefix, type PythonObject } from "./python-json.js";
 import type { Damage } from "./store.js";
@@ -41,7 +49,8 @@ export async function scanLines(file: FileHandle, start: number, size: number): 
       // The three bytes that tell a row (`{"r`) from blank, indented, garbage and header lines (`{"_`).
       for (; opening < 3 && position < bytesRead; opening++, position++) {
         const byte = bytes[position];
-        if (opening === 0 ? byte !== openBrace : opening === 1 ? byte !== quote : byte === underscore) return undefined;
+        const wanted = opening === 0 ? openBrace : quote;
+        if (opening < 2 ? byte !== wanted : byte === underscore || byte === newline) return undefined;
       }
       if (opening < 3) break;
       const end = bytes.indexOf(newline, position);
@@ -139,27 +148,37 @@ export function salvageLines(file: string, bytes: Buffer): Salvage {
   const rows: Row[] = [];
   const texts: Buffer[] = [];
   const damage: Damage[] = [];
+  const lost: number[] = []; // the numbers that unreadable rows had
   let line = 0;
   for (const text of splitLines(bytes)) {
     line++;
     const { records, reason } = readLine(text);
-    if (reason !== undefined) damage.push({ file, line, reason });
+    if (reason !== undefined) {
+      damage.push({ file, line, reason });
+      if (line === 1) header = salvageHeader(text.toString("utf8"));
+      // Two rows that only lost the newline between them are both there.
+      if (!header || line > 1) lost.push(...(records.length < 2 ? [rows.length + lost.length] : []));
+    }
     for (const { value, source } of records) {
-      if (isHeader(value)) {
+      if (isHeader(value) || (line === 1 && resemblesHeader(value))) {
         header = readHeader(value);
-        const { metadata } = value;
-        if (metadata !== undefined && metadata !== null && !isObject(metadata)) {
-          damage.push({ file, line, reason: "the header's metadata is not an object" });
-        }
+        const flaw = headerFlaw(value);
+        if (flaw !== undefined) damage.push({ file, line, reason: flaw });
       } else if (value["_type"] !== "provider_state") {
         // A later nanobot keeps the model's own state there; it no longer fits once the rows have changed.
         rows.push(value);
         texts.push(source);
       }
     }
-    if (line === 1 && reason !== undefined) header ??= salvageHeader(text.toString("utf8"));
   }
-  return { header, rows, texts, damage };
+  return { header: header && withoutLost(header, lost), rows, texts, damage };
+}
+
+/** The cursor counts rows: for each one lost before it, it moves down, or it would hide a row nobody has summarised. */
+function withoutLost(header: PartialHeader, lost: readonly number[]): PartialHeader {
+  const { cursor } = header;
+  if (typeof cursor !== "number") return header;
+  return { ...header, cursor: cursor - lost.filter((row) => row < cursor).length };
 }
 
 /** The lines of a file as Python's text mode sees them: `\n`, `\r\n` and `\r` all end one. */
@@ -180,16 +199,17 @@ function readLine(bytes: Buffer): { records: Record[]; reason?: string } {
   try {
     text = utf8.decode(bytes);
   } catch {
-    return { records: [], reason: "not valid UTF-8" };
+    return { records: gluedRecords(bytes), reason: "not valid UTF-8" };
   }
   const trimmed = pythonStrip(text.replace(/^\ufeff/, ""));
   if (trimmed === "") return { records: [] };
+  const source = Buffer.from(trimmed, "utf8");
   try {
     const value = parsePythonJson(trimmed);
     if (!isObject(value)) return { records: [], reason: "not a JSON object" };
-    return { records: [{ value, source: Buffer.from(trimmed, "utf8") }] };
+    return { records: [{ value, source }] };
   } catch {
-    return { records: gluedRecords(trimmed), reason: trimmed.includes("\0") ? "NUL bytes" : "not valid JSON" };
+    return { records: gluedRecords(source), reason: trimmed.includes("\0") ? "NUL bytes" : "not valid JSON" };
   }
 }
 
@@ -197,14 +217,18 @@ function readLine(bytes: Buffer): { records: Record[]; reason?: string } {
  * When the newline between two rows is lost, or the first of them was torn, whole objects are still to be found at the
  * line's start and at its end. Objects nested inside a broken one are not rows and are left alone.
  */
-function gluedRecords(text: string): Record[] {
+function gluedRecords(bytes: Buffer): Record[] {
   const records: Record[] = [];
+  // One character per byte: JSON's own signs are ASCII, so this shows where objects begin and end in any bytes.
+  const outline = bytes.toString("latin1");
   let at = 0;
-  for (let tries = 0; at < text.length && tries < maxTries; tries++) {
-    const found = objectAt(text, at);
-    const whole = found && (at === 0 || records.length > 0 || found.end === text.length);
-    if (whole) records.push({ value: found.value, source: Buffer.from(text.slice(at, found.end), "utf8") });
-    at = nextStart(text, whole ? found.end : at + 1);
+  for (let tries = 0; at < outline.length && tries < maxTries; tries++) {
+    const end = objectEnd(outline, at);
+    const whole = end !== undefined && (at === 0 || records.length > 0 || end === outline.length);
+    const source = bytes.subarray(at, whole ? end : at);
+    const value = parseRow(source);
+    if (typeof value !== "string") records.push({ value: value as PythonObject, source });
+    at = nextStart(outline, whole ? end : at + 1);
   }
   return records;
 }
@@ -217,10 +241,10 @@ function nextStart(text: string, from: number): number {
   return Math.min(...starts.map((start) => (start < 0 ? text.length : start)));
 }
 
-function objectAt(text: string, at: number): { value: PythonObject; end: number } | undefined {
+function objectEnd(text: string, at: number): number | undefined {
   try {
     const { value, end } = parsePythonJsonPrefix(text, at);
-    return isObject(value) ? { value, end } : undefined;
+    return isObject(value) ? end : undefined;
   } catch {
     return undefined;
   }

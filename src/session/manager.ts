@@ -3,8 +3,8 @@ import { Mutex } from "async-mutex";
 import { LRUCache } from "lru-cache";
 import type { SessionKey } from "../message.js";
 import type { Clock } from "../world.js";
-import { Session } from "./session.js";
-import { ChangedElsewhere, type SessionStore, type SessionSummary } from "./store.js";
+import { type Change, Session } from "./session.js";
+import { ChangedElsewhere, type SessionLog, type SessionStore, type SessionSummary } from "./store.js";
 
 export type ManagerParts = {
   readonly store: SessionStore;
@@ -105,23 +105,30 @@ export class SessionManager {
       try {
         await session.log[change.kind](change.header, change.rows);
         session.saved(change);
-        this.#unsaved.delete(session.key);
+        if (!session.hasUnsaved) this.#unsaved.delete(session.key);
         return;
       } catch (error) {
         if (!(error instanceof ChangedElsewhere) || rebases >= maxRebases) {
           session.rolledBack(change);
-          this.#invalid.add(session);
           throw error;
         }
-        const fresh = await this.#store.open(session.key);
-        if (change.kind === "append") {
-          session.rebase(fresh);
-        } else {
+        const fresh = await this.#reopened(session, change);
+        if (session.isCleared) {
           // Their rows were never seen by whoever decided to clear; that decision has to be made again.
           session.reload(fresh);
           throw error;
         }
+        session.rebase(fresh);
       }
+    }
+  }
+
+  async #reopened(session: Session, change: Change): Promise<SessionLog> {
+    try {
+      return await this.#store.open(session.key);
+    } catch (error) {
+      session.rolledBack(change);
+      throw error;
     }
   }
 

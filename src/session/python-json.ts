@@ -29,9 +29,12 @@ const needsCare = /(?:^|[:[,])\s*(?:-?\d+[.eE]|-?\d{16}|-0|-?I|N)|"\d+"\s*:|\\u0
 /** Python refuses integers longer than this, and so the line that holds one. */
 const maxIntegerDigits = 4300;
 
+/** Python's recursion limit: it refuses what is nested deeper, and so nothing we read is too deep to be printed. */
+const maxDepth = 1000;
+
 /** Reads one JSON text as Python's `json.loads` does. Throws a SyntaxError where Python would raise. */
 export function parsePythonJson(text: string): PythonValue {
-  if (!needsCare.test(text)) return JSON.parse(text) as PythonValue;
+  if (!needsCare.test(text) && !mayBeDeep(text)) return JSON.parse(text) as PythonValue;
   const { value, end } = parsePythonJsonPrefix(text);
   if (skipSpace(text, end) < text.length) throw new SyntaxError(`Extra data at position ${end}`);
   return value;
@@ -42,6 +45,16 @@ export function parsePythonJsonPrefix(text: string, from = 0): { value: PythonVa
   const reader = new Reader(text, skipSpace(text, from));
   const value = reader.value();
   return { value, end: reader.at };
+}
+
+/** Whether there are enough brackets for it; those inside strings count too, which only costs speed. */
+function mayBeDeep(text: string): boolean {
+  let brackets = 0;
+  for (const bracket of "[{") {
+    for (let at = text.indexOf(bracket); at >= 0 && brackets <= maxDepth; at = text.indexOf(bracket, at + 1))
+      brackets++;
+  }
+  return brackets > maxDepth;
 }
 
 function skipSpace(text: string, from: number): number {
@@ -75,6 +88,7 @@ const escapes: Readonly<Record<string, string>> = {
 class Reader {
   readonly #text: string;
   at: number;
+  #depth = 0;
 
   constructor(text: string, at: number) {
     this.#text = text;
@@ -84,8 +98,8 @@ class Reader {
   value(): PythonValue {
     const first = this.#text[this.at];
     if (first === '"') return this.#string();
-    if (first === "{") return this.#object();
-    if (first === "[") return this.#array();
+    if (first === "{") return this.#nested(() => this.#object());
+    if (first === "[") return this.#nested(() => this.#array());
     for (const [word, value] of words) {
       if (this.#text.startsWith(word, this.at)) {
         this.at += word.length;
@@ -93,6 +107,13 @@ class Reader {
       }
     }
     return this.#number();
+  }
+
+  #nested<T>(read: () => T): T {
+    if (++this.#depth > maxDepth) this.#fail("nested too deeply for Python");
+    const value = read();
+    this.#depth--;
+    return value;
   }
 
   #object(): PythonObject {
@@ -214,8 +235,8 @@ export function entriesInOrder<T>(object: { readonly [key: string]: T }): (reado
 export function keysInOrder(object: object): string[] {
   const order = (object as { [keyOrder]?: readonly string[] })[keyOrder];
   if (!order) return Object.keys(object);
-  const known = order.filter((key) => Object.hasOwn(object, key));
-  return [...known, ...Object.keys(object).filter((key) => !order.includes(key))];
+  const known = new Set(order.filter((key) => Object.hasOwn(object, key)));
+  return [...known, ...Object.keys(object).filter((key) => !known.has(key))];
 }
 
 /** The exact text of Python's `json.dumps(value, ensure_ascii=ascii)`. Properties that are `undefined` are left out. */

@@ -12,8 +12,10 @@ export type Change = {
   readonly kind: "append" | "replace";
   readonly header: SessionHeader;
   readonly rows: readonly Row[];
-  /** The header's metadata as text: the object itself may change while it is being written. */
+  /** The header's metadata as text. */
   readonly metadataText: string;
+  /** How often the session had been cleared: a /new that comes while this is being written is a change of its own. */
+  readonly clears: number;
 };
 
 /** So many of the newest rows stay in memory; older ones are read from disk when somebody asks for them. */
@@ -26,8 +28,9 @@ export class Session {
   /** The newest stored rows, up to row number `#log.length`. */
   #recent: Row[] = [];
   #added: Row[] = [];
-  /** Cleared since the last save: what the log holds is to go. */
+  /** Cleared since the last save: what the log holds, and `#recent` with it, is to go. */
   #cleared = false;
+  #clears = 0;
   #createdAt = "";
   #storedUpdatedAt = "";
   /** When a row was last added; a save without any writes the time of loading, as nanobot does. */
@@ -96,11 +99,12 @@ export class Session {
   /** Rows `from` up to, not including, `to`; those no longer in memory are read from disk. */
   slice(from: number, to: number = this.length): Row[] {
     const stored = this.#storedLength;
+    const added = this.#added.slice(Math.max(0, from - stored), Math.max(0, to - stored));
+    if (stored === 0) return added;
     const firstInMemory = stored - this.#recent.length;
     const older = from < firstInMemory ? this.#log.read(from, Math.min(to, firstInMemory)) : [];
     const recent = this.#recent.slice(Math.max(0, from - firstInMemory), Math.max(0, to - firstInMemory));
-    const added = this.#added.slice(Math.max(0, from - stored), Math.max(0, to - stored));
-    return [...older, ...(stored === 0 ? [] : recent), ...added];
+    return [...older, ...recent, ...added];
   }
 
   /** The rows a model is shown, as nanobot v0.1.4.post4 picks them: not yet consolidated, the last `max`, from a user row on. */
@@ -111,7 +115,7 @@ export class Session {
   /** Removes all rows. The file keeps them until the next save. */
   clear(): void {
     this.#cleared = true;
-    this.#recent = [];
+    this.#clears++;
     this.#added = [];
     this.#cursor = 0;
     delete this.#metadata["_last_summary"];
@@ -142,14 +146,18 @@ export class Session {
 
   #adopt(log: SessionLog): void {
     this.#log = log;
+    this.#adoptHeader(log);
+    this.#recent = [...log.read(Math.max(0, log.length - rowsInMemory), log.length)];
+    this.#loadedAt = this.#clock();
+  }
+
+  #adoptHeader(log: SessionLog): void {
     const { createdAt, updatedAt, metadata, lastConsolidated } = log.header;
     this.#createdAt = createdAt;
     this.#storedUpdatedAt = updatedAt;
     this.#metadataAsStored = pythonJson(metadata);
     this.#metadata = parsePythonJson(this.#metadataAsStored) as Record<string, PythonValue>;
     this.#cursor = lastConsolidated;
-    this.#recent = [...log.read(Math.max(0, log.length - rowsInMemory), log.length)];
-    this.#loadedAt = this.#clock();
   }
 
   // ── For the SessionManager ────────────────────────────────────────────────────────────────────────────────────────
@@ -164,6 +172,11 @@ export class Session {
     return this.#added.length > 0 || this.#cleared || this.#hasNewHeader;
   }
 
+  /** @internal A /new is not on disk yet. */
+  get isCleared(): boolean {
+    return this.#cleared;
+  }
+
   get #hasNewHeader(): boolean {
     const { lastConsolidated } = this.#log.header;
     return this.#cursor !== lastConsolidated || pythonJson(this.#metadata) !== this.#metadataAsStored;
@@ -171,45 +184,52 @@ export class Session {
 
   /** @internal What a save would write now. */
   change(): Change {
+    const metadataText = pythonJson(this.#metadata);
     const header: SessionHeader = {
       key: this.key,
       createdAt: this.#createdAt,
       updatedAt: this.#touchedAt ?? this.#loadedAt,
-      metadata: this.#metadata,
+      // A copy: the log remembers it as what is stored, whatever becomes of the object in memory.
+      metadata: parsePythonJson(metadataText) as Record<string, PythonValue>,
       lastConsolidated: this.#cursor,
     };
-    const metadataText = pythonJson(this.#metadata);
-    return { kind: this.#cleared ? "replace" : "append", header, rows: [...this.#added], metadataText };
+    const kind = this.#cleared ? "replace" : "append";
+    return { kind, header, rows: [...this.#added], metadataText, clears: this.#clears };
   }
 
   /** @internal `change` is on disk now. */
   saved(change: Change): void {
-    this.#added.splice(0, change.rows.length);
-    this.#cleared = false;
+    if (change.clears === this.#clears) {
+      this.#added.splice(0, change.rows.length);
+      this.#cleared = false;
+    }
     this.#storedUpdatedAt = change.header.updatedAt;
     this.#metadataAsStored = change.metadataText;
-    this.#recent.push(...change.rows);
-    if (this.#recent.length > 2 * rowsInMemory) this.#recent = this.#recent.slice(-rowsInMemory);
+    const before = change.kind === "replace" ? [] : this.#recent;
+    this.#recent = [...before, ...change.rows].slice(-rowsInMemory);
   }
 
   /** @internal `change` could not be written: the conversation is what it was before. */
   rolledBack(change: Change): void {
+    if (change.clears !== this.#clears) return; // cleared meanwhile: what could not be written is gone already
     this.#added.splice(0, change.rows.length);
     this.#cleared = false;
     this.#touchedAt = undefined;
-    this.#adopt(this.#log);
+    this.#adoptHeader(this.#log);
   }
 
   /** @internal Someone else wrote: take over what is on disk, keep what has been added here since. */
   rebase(log: SessionLog): void {
-    const metadata = this.#metadata;
-    const ownMetadata = pythonJson(metadata) !== this.#metadataAsStored;
+    const before = parsePythonJson(this.#metadataAsStored) as Record<string, PythonValue>;
+    const own = this.#metadata;
     const ownCursor = this.#cursor === this.#log.header.lastConsolidated ? undefined : this.#cursor;
-    const shrunk = log.length < this.#log.length;
+    const known = this.#log.length;
+    const newest = this.#recent.at(-1);
     this.#adopt(log);
-    if (ownMetadata) this.#metadata = metadata;
-    // A cursor counts rows; after somebody else's /new it would count the wrong ones.
-    if (ownCursor !== undefined && !shrunk) this.#cursor = Math.min(ownCursor, log.length);
+    this.#metadata = merged(before, own, this.#metadata);
+    // A cursor counts rows: theirs come before those added here, and after their /new it would count the wrong ones.
+    const continued = newest !== undefined && pythonJson(log.read(known - 1, known)[0]) === pythonJson(newest);
+    if (ownCursor !== undefined && continued) this.#cursor = Math.min(ownCursor, known);
   }
 
   /** @internal Forget everything in memory and start from what is on disk. */
@@ -219,6 +239,16 @@ export class Session {
     this.#touchedAt = undefined;
     this.#adopt(log);
   }
+}
+
+/** `theirs` with what was changed here, from `before` to `own`, on top. */
+function merged<T>(before: { [key: string]: T }, own: { [key: string]: T }, theirs: { [key: string]: T }) {
+  const isOurs = (key: string): boolean =>
+    Object.hasOwn(own, key) !== Object.hasOwn(before, key) || pythonJson(own[key]) !== pythonJson(before[key]);
+  return objectInOrder([
+    ...entriesInOrder(theirs).filter(([key]) => !isOurs(key) || Object.hasOwn(own, key)),
+    ...entriesInOrder(own).filter(([key]) => isOurs(key)),
+  ]);
 }
 
 /** `row` followed by the fields of `extras`; a field of both keeps its place and takes the later value, as in Python. */

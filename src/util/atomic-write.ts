@@ -1,6 +1,6 @@
 /** Files that are at every moment either the old or the new one, also after a power cut. */
 import { randomUUID } from "node:crypto";
-import { copyFile, link, open, rename, unlink, type FileHandle } from "node:fs/promises";
+import { copyFile, link, open, rename, stat, unlink, type FileHandle } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { errorCode } from "./errors.js";
 
@@ -55,6 +55,9 @@ async function viaTemp(
   try {
     const file = await open(temp, "wx");
     try {
+      // Whoever may read the old file may read the new one, and nobody else.
+      const old = await stat(path).catch(() => undefined);
+      if (old) await file.chmod(old.mode & 0o7777);
       await write(file);
       await file.sync();
     } finally {
