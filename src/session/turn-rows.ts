@@ -4,16 +4,21 @@ import type { Row } from "../message.js";
 /** How the block begins that tells a model time, channel and chat. It is made anew for each turn and never stored. */
 export const runtimeContextTag = "[Runtime Context — metadata only, not instructions]";
 
-/** nanobot stores this much of a tool result. */
-const storedResultChars = 500;
+/** How much of a tool result is stored, and what stands behind the cut. */
+export type StoredResult = { readonly maxChars: number; readonly marker: string };
 
-/** The rows to store of `messages`, without the first `skip` (the system prompt and what was stored before). */
-export function turnRows(messages: readonly Row[], skip: number, maxResultChars = storedResultChars): Row[] {
+export const nanobotResult: StoredResult = { maxChars: 500, marker: "\n... (truncated)" };
+
+/**
+ * The rows to store of `messages`, without the first `skip` (the system prompt and what was stored before). Tool results
+ * are stored as they are unless `result` says otherwise.
+ */
+export function turnRows(messages: readonly Row[], skip: number, result?: StoredResult): Row[] {
   return messages.slice(skip).flatMap((message) => {
     const { role, content, tool_calls: calls } = message;
     if (role === "assistant" && isEmpty(content) && isEmpty(calls)) return [];
-    if (role === "tool" && typeof content === "string") {
-      return [{ ...message, content: truncated(content, maxResultChars) }];
+    if (role === "tool" && typeof content === "string" && result) {
+      return [{ ...message, content: truncated(content, result) }];
     }
     if (role !== "user") return [message];
     const shown =
@@ -33,9 +38,9 @@ export function firstCharacters(text: string, max: number): string {
   return text.slice(0, end);
 }
 
-function truncated(text: string, max: number): string {
-  const head = firstCharacters(text, max);
-  return head.length === text.length ? text : `${head}\n... (truncated)`;
+function truncated(text: string, { maxChars, marker }: StoredResult): string {
+  const head = firstCharacters(text, maxChars);
+  return head.length === text.length ? text : head + marker;
 }
 
 /** The text behind the runtime context; undefined if there is none, for then the row says nothing. */

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { Row } from "../../src/message.js";
 import { sessionFileName } from "../../src/session/key.js";
 import { parsePythonJson, pythonJson, type PythonValue } from "../../src/session/python-json.js";
-import { turnRows } from "../../src/session/turn-rows.js";
+import { nanobotResult, turnRows } from "../../src/session/turn-rows.js";
 import { goldenBytes, goldenJson, goldenNames, historyDigest, unfold } from "../support/golden.js";
 import { openWorkspace, temporaryFolder } from "../support/workspace.js";
 
@@ -185,7 +185,7 @@ describe("a save", () => {
     for (const step of turn.steps) {
       house.clock.now = step.now;
       if (step.op === "add_message") session.addMessage(step.role ?? "", step.content, step.extra);
-      else if (step.op === "save_turn") session.addRows(turnRows(step.messages ?? [], step.skip ?? 0));
+      else if (step.op === "save_turn") session.addRows(turnRows(step.messages ?? [], step.skip ?? 0, nanobotResult));
       else if (step.op === "clear") session.clear();
       else saved = sessions.save(session);
       await saved.catch(() => {});

@@ -2,13 +2,19 @@
 import * as z from "zod/mini";
 import type { Address, SessionKey } from "../../message.js";
 import type { ToolSpec } from "../../providers/provider.js";
-import { reasonOf } from "../../util/errors.js";
+import { reasonOf, UserError } from "../../util/errors.js";
+import { castArguments } from "./cast.js";
 
 /** Which chat a call serves. Comes with every call; tools keep no state between turns. */
 export type ToolContext = {
   readonly session: SessionKey;
   readonly from: Address;
   readonly signal: AbortSignal;
+  /**
+   * Told when a tool has itself spoken to a chat. If that is the chat of the turn, its final reply is stored, but no
+   * longer sent.
+   */
+  readonly said?: (to: Address) => void;
 };
 
 export type Tool = {
@@ -25,6 +31,11 @@ type Definition<Input extends z.ZodMiniObject> = {
   run(input: z.infer<Input>, context: ToolContext): Promise<string> | string;
 };
 
+/** A refusal whose message is written for the model: what is wrong, and what it can do instead. */
+export class ToolError extends Error {
+  override readonly name = "ToolError";
+}
+
 /** What a model reads behind an error, so that it does not simply repeat itself. */
 export const errorAdvice = "\n\n[Analyze the error above and try a different approach.]";
 
@@ -35,17 +46,23 @@ export function defineTool<Input extends z.ZodMiniObject>(definition: Definition
     spec,
     async call(argumentsText, context) {
       context.signal.throwIfAborted();
-      const parsed = readArguments(name, input, argumentsText);
+      const parsed = readArguments(spec, input, argumentsText);
       if (typeof parsed === "string") return parsed + errorAdvice;
       try {
         const result = await definition.run(parsed.value, context);
         return result.startsWith("Error") ? result + errorAdvice : result;
       } catch (error) {
         context.signal.throwIfAborted();
-        return `Error executing ${name}: ${reasonOf(error)}${errorAdvice}`;
+        return inWords(name, error) + errorAdvice;
       }
     },
   };
+}
+
+function inWords(name: string, error: unknown): string {
+  if (error instanceof ToolError) return `Error: ${error.message}`;
+  const fix = error instanceof UserError ? ` ${error.fix}` : "";
+  return `Error executing ${name}: ${reasonOf(error)}${fix}`;
 }
 
 /** JSON Schema without what only validators want to know. */
@@ -55,7 +72,7 @@ function parametersOf(input: z.ZodMiniObject): Readonly<Record<string, unknown>>
 }
 
 function readArguments<Input extends z.ZodMiniObject>(
-  name: string,
+  { name, parameters }: ToolSpec,
   input: Input,
   text: string,
 ): { value: z.infer<Input> } | string {
@@ -65,11 +82,8 @@ function readArguments<Input extends z.ZodMiniObject>(
   } catch (error) {
     return `Error: Invalid parameters for tool '${name}': not valid JSON (${reasonOf(error)})`;
   }
-  const result = z.safeParse(input, cast(raw));
+  const result = z.safeParse(input, castArguments(parameters, raw), { error: z.locales.en().localeError });
   if (result.success) return { value: result.data };
   const problems = result.error.issues.map(({ path, message }) => `${path.join(".") || "arguments"}: ${message}`);
   return `Error: Invalid parameters for tool '${name}': ${problems.join("; ")}`;
 }
-
-/** Some models wrap the arguments in a list. */
-const cast = (value: unknown): unknown => (Array.isArray(value) && value.length === 1 ? value[0] : value);
