@@ -1,0 +1,198 @@
+/** The heart of a turn: ask the model, run the tools it wants, ask again, until it answers or has used up its steps. */
+import type { Row, ToolCall } from "../message.js";
+import { complete, type Model, ModelError, type Reply, type Usage } from "../providers/provider.js";
+import { parsePythonJson, pythonJson } from "../session/python-json.js";
+import { firstCharacters } from "../session/turn-rows.js";
+import { type ToolCompaction, toolRow } from "./compaction.js";
+import { buildRequest } from "./request.js";
+import { createThinkFilter, withoutThinking } from "./think.js";
+import { tokensOf } from "./tokens.js";
+import type { Tool, ToolContext } from "./tools/tool.js";
+
+export type LoopParts = {
+  readonly model: Model;
+  readonly tools: readonly Tool[];
+  readonly settings: LoopSettings;
+};
+
+export type LoopSettings = {
+  readonly maxIterations: number;
+  /** So many characters of a tool result the model is shown. */
+  readonly toolResultMaxChars: number;
+  readonly toolCompaction: ToolCompaction;
+  /** Tokens kept free for the answer. */
+  readonly maxTokens: number;
+};
+
+/** A turn as the loop sees it. */
+export type Turn = {
+  readonly system: string;
+  readonly past: readonly Row[];
+  readonly question: Row;
+  readonly context: ToolContext;
+  readonly on: (event: TurnEvent) => void;
+  /** Told of every finished step before the next begins, with the form in which it will be stored. */
+  readonly keep: (stored: Row) => Promise<void> | void;
+};
+
+/** What can be shown of a turn while it runs. */
+export type TurnEvent =
+  /** A piece of the answer. */
+  | { readonly kind: "text"; readonly text: string }
+  /** The pieces so far are void: the model was asked again, or went on to use tools. */
+  | { readonly kind: "restart" }
+  /** What the model says before it uses tools. */
+  | { readonly kind: "progress"; readonly text: string }
+  | { readonly kind: "tool-call"; readonly call: ToolCall; readonly hint: string }
+  | { readonly kind: "tool-result"; readonly call: ToolCall; readonly result: string };
+
+export type LoopEnd = {
+  /** `answered`: `text` is the answer, or null if the model had nothing to say. */
+  readonly end: "answered" | "out-of-steps";
+  readonly text: string | null;
+  /** The turn's rows as they are to be stored, without the question. */
+  readonly rows: readonly Row[];
+  readonly toolsUsed: readonly string[];
+  readonly usage: Usage;
+};
+
+export async function runLoop({ model, tools, settings }: LoopParts, turn: Turn): Promise<LoopEnd> {
+  const shown: Row[] = [turn.question];
+  const stored: Row[] = [];
+  const toolsUsed: string[] = [];
+  let usage: Usage = { input: 0, output: 0, cached: 0 };
+  let lastText: string | null = null;
+  const keep = async (now: Row, form: Row): Promise<void> => {
+    await turn.keep(form);
+    shown.push(now);
+    stored.push(form);
+  };
+  const done = (end: LoopEnd["end"], text: string | null): LoopEnd => ({ end, text, rows: stored, toolsUsed, usage });
+
+  for (let step = 0; step < settings.maxIterations; step++) {
+    const reply = asPythonStores(await ask(model, tools, settings, turn, shown));
+    usage = added(usage, reply.usage);
+    const text = withoutThinking(reply.text);
+    lastText = text ?? lastText;
+    if (reply.toolCalls.length === 0) {
+      const row = assistantRow(reply, text);
+      if (text !== null) await keep(row, row);
+      return done("answered", text);
+    }
+    const row = assistantRow(reply, reply.text);
+    await keep(row, row);
+    turn.on({ kind: "restart" });
+    if (text !== null) turn.on({ kind: "progress", text });
+    for (const call of reply.toolCalls) {
+      toolsUsed.push(call.function.name);
+      turn.on({ kind: "tool-call", call, hint: toolHint(call) });
+      const result = await runTool(tools, call, turn.context);
+      const form = toolRow(
+        { id: call.id, name: call.function.name },
+        result,
+        truncated(result, settings.toolResultMaxChars),
+        settings.toolCompaction,
+      );
+      await keep(form.now, form.stored);
+      turn.on({ kind: "tool-result", call, result: String(form.now["content"]) });
+    }
+  }
+  return done("out-of-steps", lastText);
+}
+
+/** One call of the model. If it finds the request too long, the request shrinks until it does not. */
+async function ask(
+  model: Model,
+  tools: readonly Tool[],
+  settings: LoopSettings,
+  turn: Turn,
+  shown: readonly Row[],
+): Promise<Reply> {
+  const specs = tools.map(({ spec }) => spec);
+  const overhead = Math.ceil(JSON.stringify(specs).length / 3) + Math.min(settings.maxTokens, model.contextTokens / 2);
+  let limit = Math.max(leastRequest, Math.floor(model.contextTokens - overhead));
+  for (;;) {
+    const messages = buildRequest({ system: turn.system, past: turn.past, turn: shown, limit });
+    const filter = createThinkFilter((text) => turn.on({ kind: "text", text }));
+    try {
+      const events = model.stream({ messages, tools: specs }, turn.context.signal);
+      const reply = await complete(events, (text) => filter.push(text));
+      filter.end();
+      return reply;
+    } catch (error) {
+      const size = tokensOf(messages);
+      if (!(error instanceof ModelError) || error.kind !== "too-long" || size <= leastRequest) throw error;
+      turn.on({ kind: "restart" });
+      limit = Math.max(leastRequest, Math.floor(Math.min(limit, size) / 2));
+    }
+  }
+}
+
+/** Below so many tokens there is nothing left to cut. */
+const leastRequest = 256;
+
+export async function runTool(tools: readonly Tool[], call: ToolCall, context: ToolContext): Promise<string> {
+  const { name, arguments: text } = call.function;
+  const tool = tools.find(({ spec }) => spec.name === name);
+  if (tool) return tool.call(text, context);
+  return `Error: Tool '${name}' not found. Available: ${tools.map(({ spec }) => spec.name).join(", ")}`;
+}
+
+function truncated(text: string, max: number): string {
+  const head = firstCharacters(text, max);
+  return head.length === text.length ? text : `${head}\n\n[truncated]`;
+}
+
+/** nanobot's order: role, content, tool_calls, reasoning_content. */
+function assistantRow({ toolCalls, reasoning }: Reply, content: string | null): Row {
+  return {
+    role: "assistant",
+    content,
+    ...(toolCalls.length > 0 && { tool_calls: toolCalls }),
+    ...(reasoning !== undefined && { reasoning_content: reasoning }),
+  };
+}
+
+/** nanobot reads a call's arguments and prints them anew; so do we, that both store the same text. */
+const asPythonStores = (reply: Reply): Reply => ({
+  ...reply,
+  toolCalls: reply.toolCalls.map((call) => ({
+    ...call,
+    function: { ...call.function, arguments: pythonArguments(call.function.arguments) },
+  })),
+});
+
+function pythonArguments(text: string): string {
+  try {
+    return pythonJson(parsePythonJson(text.trim() === "" ? "{}" : text));
+  } catch {
+    return text.toWellFormed(); // the tool will tell the model that this is no JSON
+  }
+}
+
+const added = (a: Usage, b: Usage): Usage => ({
+  input: a.input + b.input,
+  output: a.output + b.output,
+  cached: a.cached + b.cached,
+});
+
+const hintChars = 40;
+
+/** A call in a few words: its name and, if it is a text, its first argument. */
+export function toolHint({ function: { name, arguments: text } }: ToolCall): string {
+  const [first] = Object.values(argumentsOf(text));
+  if (typeof first !== "string") return name;
+  const head = firstCharacters(first, hintChars);
+  return `${name}("${head}${head.length < first.length ? "…" : ""}")`;
+}
+
+function argumentsOf(text: string): Row {
+  try {
+    const value: unknown = JSON.parse(text);
+    const object: unknown = Array.isArray(value) ? value[0] : value;
+    return typeof object === "object" && object !== null ? (object as Row) : {};
+  } catch {
+    return {};
+  }
+}
+
