@@ -31,6 +31,8 @@ export type Reply = {
 
 export type ModelEvent =
   | { readonly kind: "text"; readonly text: string }
+  /** The attempt broke off and another begins: the text so far counts for nothing. */
+  | { readonly kind: "restart" }
   /** Always the last event, and only of a reply that is complete. */
   | { readonly kind: "reply"; readonly reply: Reply };
 
@@ -83,11 +85,16 @@ export class ModelError extends UserError {
   }
 }
 
-/** Reads a stream to its end. */
-export async function complete(events: AsyncIterable<ModelEvent>, onText?: (text: string) => void): Promise<Reply> {
+/** Reads a stream to its end. Whoever shows the text as it comes has to take it back on a restart. */
+export async function complete(
+  events: AsyncIterable<ModelEvent>,
+  onText?: (text: string) => void,
+  onRestart?: () => void,
+): Promise<Reply> {
   for await (const event of events) {
     if (event.kind === "reply") return event.reply;
-    onText?.(event.text);
+    if (event.kind === "restart") onRestart?.();
+    else onText?.(event.text);
   }
   throw new ModelError(
     "network",
