@@ -227,7 +227,10 @@ function gluedRecords(bytes: Buffer): Record[] {
     const whole = end !== undefined && (at === 0 || records.length > 0 || end === outline.length);
     const source = bytes.subarray(at, whole ? end : at);
     const value = parseRow(source);
-    if (typeof value !== "string") records.push({ value: value as PythonObject, source });
+    // Without a role it is rather a part of a broken row than a row.
+    if (typeof value !== "string" && ("role" in value || "_type" in value)) {
+      records.push({ value: value as PythonObject, source });
+    }
     at = nextStart(outline, whole ? end : at + 1);
   }
   return records;
