@@ -23,8 +23,11 @@ export type PythonObject = { readonly [key: string]: PythonValue };
 /** On objects whose keys JavaScript would reorder: the keys in the order they were read. */
 const keyOrder = Symbol("keyOrder");
 
-/** Texts in which `JSON.parse` could lose something; looking inside strings too only costs speed, never truth. */
-const needsCare = /(?:^|[:[,])\s*(?:-?\d+[.eE]|-?\d{16}|-0|-?I|N)|"\d+"\s*:|\\u00[35]|__proto__/;
+/**
+ * Texts in which `JSON.parse` could lose something; looking inside strings too only costs speed, never truth. A colon
+ * counts after a quote only, or every row with a time of day in it would take the slow way.
+ */
+const needsCare = /(?:^|"\s*:|[[,])\s*(?:-?\d+[.eE]|-?\d{16}|-0|-?I|N)|"\d+"\s*:|\\u00[35]|__proto__/;
 
 /** Python refuses integers longer than this, and so the line that holds one. */
 const maxIntegerDigits = 4300;

@@ -36,6 +36,8 @@ export function createProcessLock(file: string): ProcessLock {
       const { DatabaseSync } = await import("@photostructure/sqlite");
       mkdirSync(dirname(file), { recursive: true });
       database = new DatabaseSync(file, { timeout: 0 });
+      // Nothing is ever written to it, so a journal file made and removed for each hold would be for nothing.
+      database.exec("PRAGMA journal_mode = MEMORY");
     }
     for (let waited = 0; ;) {
       try {
