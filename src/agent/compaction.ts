@@ -25,7 +25,10 @@ export function resultStub(tool: string, result: string): string {
   }
   const results = Array.isArray(value) ? value : listIn(value, "results");
   const failure = failureOf(value);
-  const files = [textIn(value, "path"), ...(results ?? []).map((item) => textIn(item, "source") ?? textIn(item, "path"))];
+  const files = [
+    textIn(value, "path"),
+    ...(results ?? []).map((item) => textIn(item, "source") ?? textIn(item, "path")),
+  ];
   const named = [...new Set(files.filter((file) => file !== undefined))];
   return pythonJson({
     tool,

@@ -195,4 +195,3 @@ function argumentsOf(text: string): Row {
     return {};
   }
 }
-

@@ -1,7 +1,7 @@
 /** Hands out sessions: one live object per key, the recently used ones kept in memory, every write in its turn. */
-import { Mutex } from "async-mutex";
 import { LRUCache } from "lru-cache";
 import type { SessionKey } from "../message.js";
+import { createKeyedMutex } from "../util/keyed-mutex.js";
 import type { Clock } from "../world.js";
 import { type Change, Session } from "./session.js";
 import { ChangedElsewhere, type SessionLog, type SessionStore, type SessionSummary } from "./store.js";
@@ -29,7 +29,7 @@ export class SessionManager {
   readonly #unsaved = new Map<SessionKey, Session>();
   readonly #invalid = new WeakSet<Session>();
   readonly #opening = new Map<SessionKey, Promise<Session>>();
-  readonly #turns = new Map<SessionKey, Mutex>();
+  readonly #turns = createKeyedMutex();
 
   constructor({ store, clock, cacheSize }: ManagerParts) {
     this.#store = store;
@@ -44,7 +44,7 @@ export class SessionManager {
 
   /** The session of `key`: from memory, else from disk, else new. A file that someone else changed is read again. */
   getOrCreate(key: SessionKey): Promise<Session> {
-    const opening = this.#opening.get(key) ?? this.#inTurn(key, () => this.#open(key));
+    const opening = this.#opening.get(key) ?? this.#turns.run(key, () => this.#open(key));
     this.#opening.set(key, opening);
     const done = (): void => void this.#opening.delete(key);
     opening.then(done, done);
@@ -56,7 +56,7 @@ export class SessionManager {
    * written, the session is what it was before the turn and the error is thrown.
    */
   save(session: Session): Promise<void> {
-    return this.#inTurn(session.key, () => this.#write(session));
+    return this.#turns.run(session.key, () => this.#write(session));
   }
 
   /** Forgets what is in memory, unsaved rows too: the next access reads the disk. */
@@ -76,7 +76,7 @@ export class SessionManager {
 
   /** Waits for what is being written and lets go of everything. */
   async close(): Promise<void> {
-    await Promise.all([...this.#turns.values()].map((turn) => turn.waitForUnlock()));
+    await this.#turns.idle();
     this.#cache.clear();
     this.#live.clear();
     await this.#store.close();
@@ -134,17 +134,6 @@ export class SessionManager {
 
   #find(key: SessionKey): Session | undefined {
     return this.#cache.get(key) ?? this.#unsaved.get(key) ?? this.#live.get(key)?.deref();
-  }
-
-  /** One thing at a time per key; keys side by side. */
-  async #inTurn<T>(key: SessionKey, work: () => Promise<T>): Promise<T> {
-    const turn = this.#turns.get(key) ?? new Mutex();
-    this.#turns.set(key, turn);
-    try {
-      return await turn.runExclusive(work);
-    } finally {
-      if (!turn.isLocked()) this.#turns.delete(key);
-    }
   }
 }
 
