@@ -113,16 +113,21 @@ async function ask(
   let limit = Math.max(leastRequest, Math.floor(model.contextTokens - overhead));
   for (;;) {
     const messages = buildRequest({ system: turn.system, past: turn.past, turn: shown, limit });
-    const filter = createThinkFilter((text) => turn.on({ kind: "text", text }));
+    const newFilter = () => createThinkFilter((text) => turn.on({ kind: "text", text }));
+    let filter = newFilter();
+    const restart = (): void => {
+      filter = newFilter();
+      turn.on({ kind: "restart" });
+    };
     try {
       const events = model.stream({ messages, tools: specs }, turn.context.signal);
-      const reply = await complete(events, (text) => filter.push(text));
+      const reply = await complete(events, (text) => filter.push(text), restart);
       filter.end();
       return reply;
     } catch (error) {
       const size = tokensOf(messages);
       if (!(error instanceof ModelError) || error.kind !== "too-long" || size <= leastRequest) throw error;
-      turn.on({ kind: "restart" });
+      restart();
       limit = Math.max(leastRequest, Math.floor(Math.min(limit, size) / 2));
     }
   }

@@ -1,6 +1,6 @@
 /** One turn: session and memory become a prompt, the loop answers, and what was said is stored as one unit. */
 import type { Address, Row, SessionKey } from "../message.js";
-import type { Usage } from "../providers/provider.js";
+import { ModelError, type Usage } from "../providers/provider.js";
 import { historyStart } from "../session/history.js";
 import type { SessionManager } from "../session/manager.js";
 import type { Session } from "../session/session.js";
@@ -27,6 +27,8 @@ export type StoreSettings = {
   readonly result?: StoredResult;
   /** The final row says which tools were used. */
   readonly toolsUsed: boolean;
+  /** A turn that failed leaves nothing behind, or, as with nanobot, the question. */
+  readonly failed: "nothing" | "question";
   /** How a turn ends that used up its steps. */
   readonly outOfSteps: "sentence" | "marker";
 };
@@ -63,20 +65,30 @@ export function createTurn(parts: TurnParts) {
     const images = await imageParts(input.media ?? []);
     const content = userContent(runtimeContext(clock(), input.from), input.text.toWellFormed(), images);
     const question: Row = { role: "user", content };
-    const spoken = { toCurrentChat: false };
-    const outcome = await runLoop(parts, {
+    let saidHere = false;
+    const said = (to: Address): void => {
+      saidHere ||= to.channel === input.from.channel && to.chat === input.from.chat;
+    };
+    const loop = runLoop(parts, {
       system: await parts.prompt(session),
       past: compactedView(newest, settings.toolCompaction),
       question,
-      context: { session: input.session, from: input.from, signal: input.signal, spoken },
+      context: { session: input.session, from: input.from, signal: input.signal, said },
       on: input.on ?? (() => {}),
       keep: input.keep ?? (() => {}),
+    });
+    const outcome = await loop.catch(async (error: unknown) => {
+      if (store.failed === "question" && error instanceof ModelError) {
+        session.addRows(turnRows([question], 0));
+        await sessions.save(session);
+      }
+      throw error;
     });
     input.signal.throwIfAborted();
     session.addRows(storedRows(question, outcome, store, clock));
     await sessions.save(session);
     const { end, toolsUsed, usage } = outcome;
-    const reply = spoken.toCurrentChat ? undefined : replyText(outcome, store, settings.maxIterations);
+    const reply = saidHere ? undefined : replyText(outcome, store, settings.maxIterations);
     return { session, reply, end, toolsUsed, usage };
   };
 }

@@ -1,0 +1,37 @@
+/** A model that answers from a script. */
+import type { ToolCall } from "../../src/message.js";
+import { type Model, ModelError, type ModelRequest, type Reply } from "../../src/providers/provider.js";
+
+export type Line = Partial<Reply> | Error | ((request: ModelRequest, signal: AbortSignal) => Promise<Partial<Reply>>);
+
+export function scriptedModel(lines: readonly Line[]) {
+  const requests: ModelRequest[] = [];
+  const model: Model = {
+    name: "test/scripted",
+    contextTokens: 100_000,
+    async *stream(request, signal) {
+      signal.throwIfAborted();
+      const line = lines[Math.min(requests.length, lines.length - 1)];
+      requests.push(structuredClone(request));
+      if (line === undefined) throw new ModelError("request", "the script is over", "write more");
+      if (line instanceof Error) throw line;
+      const part = typeof line === "function" ? await line(request, signal) : line;
+      const reply = {
+        text: null,
+        toolCalls: [],
+        end: "stop",
+        usage: { input: 10, output: 5, cached: 0 },
+        ...part,
+      } as Reply;
+      if (reply.text !== null && reply.text !== "") yield { kind: "text", text: reply.text };
+      yield { kind: "reply", reply };
+    },
+  };
+  return { model, requests };
+}
+
+export const call = (name: string, args: unknown, id = `call_${name}`): ToolCall => ({
+  id,
+  type: "function",
+  function: { name, arguments: typeof args === "string" ? args : JSON.stringify(args) },
+});
