@@ -63,7 +63,8 @@ export function createMemoryFiles({ folder, clock, moveCursor }: MemoryFilesPart
   const intentFile = join(folder, ".nanogate.pending.json");
   const versionsFolder = join(folder, ".versions");
 
-  const memory = async (): Promise<string> => (await textOf(memoryFile)) ?? "";
+  /** With any line ends, as Python reads it. */
+  const memory = async (): Promise<string> => ((await textOf(memoryFile)) ?? "").replaceAll(/\r\n?/g, "\n");
 
   /** Does what the intent says, however much of it has been done already. */
   const finish = async (intent: Intent): Promise<void> => {

@@ -104,12 +104,15 @@ export function createMemory({ sessions, model, clock, log, filesOf, window }: M
     /** What the model is shown in every prompt. */
     text: (key: SessionKey): Promise<string> => filesOf(key).memory(),
 
+    /** Brings the rows before `to` into memory, now. */
+    consolidate: (session: Session, to: number, signal: AbortSignal) =>
+      perSession.run(session.key, () => consolidate(session, to, signal)),
+
     /** Starts a consolidation in the background if there is enough to do and none is running. */
     consolidateSoon(session: Session, signal: AbortSignal): void {
-      if (session.length - session.lastConsolidated < window || perSession.isBusy(session.key)) return;
-      const keep = Math.floor(window / 2);
-      const to = session.length - keep;
-      if (keep === 0 || to <= session.lastConsolidated) return;
+      const open = session.length - session.lastConsolidated;
+      const to = consolidationEnd(session.length, session.lastConsolidated, window);
+      if (open < window || to === undefined || perSession.isBusy(session.key)) return;
       const work = perSession.run(session.key, () => consolidate(session, to, signal));
       running.add(work);
       const done = (): void => void running.delete(work);
@@ -146,6 +149,13 @@ export function createMemory({ sessions, model, clock, log, filesOf, window }: M
       while (running.size > 0) await Promise.allSettled(running);
     },
   };
+}
+
+/** Rows before this one are due: all but the newest half of the window. Undefined if there are none. */
+export function consolidationEnd(length: number, cursor: number, window: number): number | undefined {
+  const keep = Math.floor(window / 2);
+  const end = length - keep;
+  return keep > 0 && end > cursor ? end : undefined;
 }
 
 /** As many rows from the beginning as a model can read at once, at least one. */
