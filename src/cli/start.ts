@@ -16,7 +16,7 @@ export function addStartCommand(program: Command, { terminal }: { readonly termi
         "",
         `  home       ${settings.home}`,
         `  workspace  ${settings.workspace}`,
-        `  sessions   ${sessions} (${settings.driver})`,
+        `  sessions   ${sessions} (${settings.sessions.driver})`,
         "",
         "There is no gateway to start yet. What works today:",
         `  ${command("nanogate sessions list")}      the conversations of the workspace, nanobot's included`,

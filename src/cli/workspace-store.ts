@@ -12,9 +12,9 @@ type Where = { readonly home?: string; readonly workspace?: string; readonly dri
 
 /** The store of the workspace that flags, environment and configuration agree on. */
 export function openWorkspaceStore(where: Where): { settings: Settings; store: SessionStore; driver: DriverName } {
-  const settings = loadSettings(findHome(where.home, process.env));
+  const settings = loadSettings(findHome(where.home, process.env), process.env);
   const workspace = where.workspace ?? settings.workspace;
-  const driver = asDriver(where.driver ?? settings.driver);
+  const driver = asDriver(where.driver ?? settings.sessions.driver);
   const store = openStore({ workspace, driver, legacyFolder: join(nanobotHome(), "sessions") });
   return { settings: { ...settings, workspace }, store, driver };
 }

@@ -1,0 +1,58 @@
+/** What can be set: nanobot's keys and defaults, and nanogate's own, which live in nanogate.json. */
+import * as z from "zod/mini";
+import { decimal, flag, maybeText, optionalSection, section, text, textList, textMap, whole } from "./fields.js";
+
+const provider = section({
+  apiKey: z._default(maybeText(), ""),
+  apiBase: z._default(maybeText(), ""),
+  extraHeaders: z._default(textMap(), {}),
+});
+
+const agentDefaults = optionalSection({
+  workspace: z._default(text(), ""),
+  model: z._default(text(), ""),
+  provider: z._default(text(), "auto"),
+  maxTokens: z._default(whole(1), 8192),
+  temperature: z._default(decimal(), 0.1),
+  maxToolIterations: z._default(whole(1), 40),
+  memoryWindow: z._default(whole(2), 100),
+  reasoningEffort: z._default(maybeText(), ""),
+  contextWindowTokens: z._default(whole(1024), 65_536),
+  toolResultMaxChars: z._default(whole(1), 4000),
+  toolCompaction: z._default(z.enum(["store", "view", "off"], "must be one of store, view, off"), "view"),
+});
+
+export const configSchema = section({
+  agents: optionalSection({ defaults: agentDefaults }),
+  providers: z._default(z.record(z.string(), provider, "must be an object"), {}),
+  channels: z._default(z.record(z.string(), z.unknown(), "must be an object"), {}),
+  gateway: z._default(z.record(z.string(), z.unknown(), "must be an object"), {}),
+  tools: optionalSection({
+    web: optionalSection({
+      search: optionalSection({
+        apiKey: z._default(maybeText(), ""),
+        baseUrl: z._default(maybeText(), ""),
+        provider: z._default(text(), "brave"),
+      }),
+    }),
+    exec: optionalSection({
+      enable: z._default(flag(), true),
+      timeout: z._default(whole(1), 60),
+      allowedEnvKeys: z._default(textList(), []),
+      sandbox: z._default(text(), ""),
+    }),
+    ssrfWhitelist: z._default(textList(), []),
+  }),
+  sessions: optionalSection({ driver: z._default(text(), "jsonl"), segmentSize: z._default(whole(1), 500) }),
+  memory: optionalSection({
+    scope: z._default(z.enum(["workspace", "chat"], "must be workspace or chat"), "workspace"),
+  }),
+});
+
+export type Config = z.infer<typeof configSchema>;
+
+/** Root keys of any nanobot, and our own. Another one is surely a typo. */
+export const knownRoots = new Set([
+  ...["agents", "channels", "providers", "gateway", "tools", "api", "transcription", "modelPresets", "model_presets"],
+  ...["sessions", "memory"],
+]);
