@@ -1,6 +1,7 @@
 /** Where drivers are chosen by name: a new one is its file and its line here. */
 import { join } from "node:path";
 import { type Clock, type Log, stderrLog, systemClock } from "../world.js";
+import { createDocumentStore } from "./document.js";
 import { createJsonlStore } from "./jsonl.js";
 import { SessionManager } from "./manager.js";
 import { normalPythonTime } from "./python-time.js";
@@ -15,6 +16,10 @@ export type StoreOptions = {
   readonly log?: Log;
   /** Sessions of nanobot before v0.1.4 (`~/.nanobot/sessions`), moved over when asked for. */
   readonly legacyFolder?: string;
+  /** For the `document` driver: whose conversations these are. Default: `nanogate`. */
+  readonly agentId?: string;
+  /** For the `document` driver: a longer conversation is refused. Default: 16 MiB. */
+  readonly maxEntryBytes?: number;
 };
 
 export type SessionOptions = StoreOptions & {
@@ -26,6 +31,7 @@ type DriverParts = StoreOptions & { readonly folder: string; readonly clock: Clo
 
 const drivers = {
   jsonl: createJsonlStore,
+  document: createDocumentStore,
 } satisfies Record<string, (parts: DriverParts) => SessionStore>;
 
 export type DriverName = keyof typeof drivers;
