@@ -28,18 +28,20 @@ function encodedStem(key: SessionKey): string {
 }
 
 /**
- * The stems a key's conversation may be found under, best first: the readable one, and for a key that finds it taken
- * by another the same with a fingerprint. Whose file it is, the key stored inside decides.
+ * The stems a key's conversation may be found under, best first: the readable one; for a key that finds it taken by
+ * another the one of v0.3.0, which looks there and nowhere else; and where that is too long, the readable one with a
+ * fingerprint. Whose file it is, the key stored inside decides.
  */
 export function candidateStems(key: SessionKey): readonly string[] {
   const stem = readableStem(key);
   const print = createHash("sha256").update(key, "utf8").digest("hex");
-  return [stem, `${stem}~${print.slice(0, 8)}`, `${stem}~${print}`];
+  const encoded = key.isWellFormed() ? [encodedStem(key)] : [];
+  return [stem, ...encoded, `${stem}~${print.slice(0, 8)}`, `${stem}~${print}`];
 }
 
 /** Could a file with this stem have been written for that key? If not, a name and a stored key contradict each other. */
 export function isNameOf(stem: string, key: SessionKey): boolean {
-  return candidateStems(key).includes(stem) || (key.isWellFormed() && encodedStem(key) === stem);
+  return candidateStems(key).includes(stem);
 }
 
 /** Whose file is it? The key stored in it decides, unless that key could never have had a file of this name. */

@@ -17,16 +17,10 @@ export function settleLeftovers(
   const { runtime_checkpoint: checkpoint, pending_user_turn: pending } = metadata;
   delete metadata["runtime_checkpoint"];
   delete metadata["pending_user_turn"];
-  const rows = isObject(checkpoint) ? missingFromTail(checkpointRows(checkpoint, now), tail) : [];
-  const last = rows.at(-1) ?? tail(1)[0];
-  if (pending && last?.["role"] === "user") {
-    rows.push({
-      role: "assistant",
-      content: "Error: Task interrupted before a response was generated.",
-      timestamp: now,
-    });
-  }
-  return rows;
+  // A checkpoint settles the whole turn, the question too.
+  if (isObject(checkpoint)) return missingFromTail(checkpointRows(checkpoint, now), tail);
+  if (!pending || tail(1)[0]?.["role"] !== "user") return [];
+  return [{ role: "assistant", content: "Error: Task interrupted before a response was generated.", timestamp: now }];
 }
 
 export const hasLeftovers = (metadata: Readonly<Record<string, PythonValue>>): boolean =>
@@ -44,7 +38,7 @@ function checkpointRows(checkpoint: Readonly<Record<string, PythonValue>>, now: 
 
 function interrupted(call: Readonly<Record<string, PythonValue>>, now: string): Row {
   const called = call["function"];
-  const name = isObject(called) ? called["name"] : call["name"];
+  const name = isObject(called) ? called["name"] : undefined;
   return {
     role: "tool",
     tool_call_id: call["id"] ?? null,
