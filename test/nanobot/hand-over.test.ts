@@ -111,6 +111,37 @@ describeEach(versions, (program, version) => {
     });
   });
 
+  describe("a turn of nanobot's while nanogate has not saved its own", () => {
+    const key = "telegram:42";
+
+    it("comes first, and nanogate's goes behind it", async () => {
+      const { nanobot, sessions, nanogateSays } = open();
+      const session = await nanogateSays(key, "one");
+      session.addMessage("user", "three");
+      await nanobot.turn(key, [say("two"), { do: "set", path: ["title"], value: "theirs" }]);
+      await sessions.save(session);
+      const { rows, metadata } = await nanobot.load(key);
+      expect(withoutTimes(rows)).toEqual(
+        ["one", "two", "three"].map((text) => `{"role": "user", "content": "${text}"}`),
+      );
+      expect(metadata).toBe('{"title": "theirs"}');
+      expect(snapshotOf(session).rows).toEqual(rows);
+    });
+
+    it("may clear the session, and what nanogate adds is then its beginning", async () => {
+      const { nanobot, sessions, nanogateSays } = open();
+      const session = await nanogateSays(key, "one", "two");
+      session.lastConsolidated = 1;
+      session.addMessage("user", "three");
+      await nanobot.turn(key, [{ do: "clear" }]);
+      await sessions.save(session);
+      const { rows, lastConsolidated } = await nanobot.load(key);
+      expect(withoutTimes(rows)).toEqual(['{"role": "user", "content": "three"}']);
+      expect(lastConsolidated).toBe("0");
+      expect(snapshotOf(session).rows).toEqual(rows);
+    });
+  });
+
   describe("a file whose last line was torn", () => {
     const text = "never finished 😀";
     const tear = async (
