@@ -1,7 +1,7 @@
 /** Times as Python's `datetime` reads and prints them in nanobot's files. */
 
 const date = /^(\d{4})-(\d{2})-(\d{2})|^(\d{4})(\d{2})(\d{2})/;
-const week = /^(\d{4})-?W(\d{2})(?:-?(\d))?/;
+const week = /^(\d{4})(?:-W(\d{2})(?:-(\d))?|W(\d{2})(\d)?)/;
 const extendedTime = /^(\d{2})(?::(\d{2})(?::(\d{2})(?:[.,](\d+))?)?)?(Z|[+-].*)?$/;
 const compactTime = /^(\d{2})(?:(\d{2})(?:(\d{2})(?:[.,](\d+))?)?)?(Z|[+-].*)?$/;
 
@@ -21,7 +21,8 @@ export function normalPythonTime(text: string): string | undefined {
 function readDate(text: string): { iso: string; rest: string } | undefined {
   const weekMatch = week.exec(text);
   if (weekMatch) {
-    const iso = weekDate(Number(weekMatch[1]), Number(weekMatch[2]), Number(weekMatch[3] ?? 1));
+    const [, year, weekNumber = weekMatch[4], weekday = weekMatch[5] ?? 1] = weekMatch;
+    const iso = weekDate(Number(year), Number(weekNumber), Number(weekday));
     return iso === undefined ? undefined : { iso, rest: text.slice(weekMatch[0].length) };
   }
   const match = date.exec(text);
@@ -39,11 +40,13 @@ function isDate(year: number, month: number, day: number): boolean {
 function weekDate(year: number, weekNumber: number, weekday: number): string | undefined {
   if (year < 1 || weekNumber < 1 || weekNumber > 53 || weekday < 1 || weekday > 7) return undefined;
   // The week with 4 January in it is week 1; weeks start on Monday.
-  const fourth = new Date(Date.UTC(year, 0, 4));
-  const monday = Date.UTC(year, 0, 4 - ((fourth.getUTCDay() + 6) % 7));
-  const found = new Date(monday + ((weekNumber - 1) * 7 + weekday - 1) * 86_400_000);
+  const fourth = new Date(0).setUTCFullYear(year, 0, 4);
+  const days = (weekNumber - 1) * 7 + weekday - 1 - ((new Date(fourth).getUTCDay() + 6) % 7);
+  const found = new Date(fourth + days * 86_400_000);
   const thursday = new Date(found.getTime() + (4 - weekday) * 86_400_000);
-  return thursday.getUTCFullYear() === year ? found.toISOString().slice(0, 10) : undefined;
+  return thursday.getUTCFullYear() === year && found.getUTCFullYear() <= 9999
+    ? found.toISOString().slice(0, 10)
+    : undefined;
 }
 
 function readTime(text: string): string | undefined {
