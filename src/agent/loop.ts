@@ -7,6 +7,7 @@ import { type ToolCompaction, toolRow } from "./compaction.js";
 import { buildRequest } from "./request.js";
 import { createThinkFilter, withoutThinking } from "./think.js";
 import { tokensOf } from "./tokens.js";
+import { runTool } from "./tools/index.js";
 import type { Tool, ToolContext } from "./tools/tool.js";
 
 export type LoopParts = {
@@ -135,13 +136,6 @@ async function ask(
 
 /** Below so many tokens there is nothing left to cut. */
 const leastRequest = 256;
-
-export async function runTool(tools: readonly Tool[], call: ToolCall, context: ToolContext): Promise<string> {
-  const { name, arguments: text } = call.function;
-  const tool = tools.find(({ spec }) => spec.name === name);
-  if (tool) return tool.call(text, context);
-  return `Error: Tool '${name}' not found. Available: ${tools.map(({ spec }) => spec.name).join(", ")}`;
-}
 
 function truncated(text: string, max: number): string {
   const head = firstCharacters(text, max);

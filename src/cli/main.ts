@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { UserError } from "../util/errors.js";
+import { addChatCommand } from "./chat.js";
 import { addSessionsCommand } from "./sessions.js";
 import { addStartCommand } from "./start.js";
 import { exit, NotFound, processTerminal, type Terminal } from "./terminal.js";
@@ -17,6 +18,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
     .configureOutput({ writeOut: (text) => terminal.out(text.trimEnd()), writeErr: (text) => terminal.err(text) });
   const parts = { terminal, end: (result: number) => void (code = result) };
   addStartCommand(program, parts);
+  addChatCommand(program, parts);
   addSessionsCommand(program, parts);
   try {
     await program.parseAsync(args, { from: "user" });

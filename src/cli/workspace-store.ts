@@ -3,9 +3,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { findHome, nanobotHome } from "../config/home.js";
 import { loadSettings, type Settings } from "../config/load.js";
-import { type DriverName, driverNames, openStore } from "../session/open.js";
+import { asDriver, type DriverName, openStore } from "../session/open.js";
 import type { SessionLog, SessionStore, SessionSummary } from "../session/store.js";
-import { UserError } from "../util/errors.js";
 import { NotFound } from "./terminal.js";
 
 type Where = { readonly home?: string; readonly workspace?: string; readonly driver?: string };
@@ -17,15 +16,6 @@ export function openWorkspaceStore(where: Where): { settings: Settings; store: S
   const driver = asDriver(where.driver ?? settings.sessions.driver);
   const store = openStore({ workspace, driver, legacyFolder: join(nanobotHome(), "sessions") });
   return { settings: { ...settings, workspace }, store, driver };
-}
-
-function asDriver(name: string): DriverName {
-  const found = driverNames.find((driver) => driver === name);
-  if (found) return found;
-  throw new UserError(
-    `sessions.driver is ${JSON.stringify(name)}, which nobody knows.`,
-    `Use one of ${driverNames.join(", ")}.`,
-  );
 }
 
 export async function listed(store: SessionStore): Promise<SessionSummary[]> {

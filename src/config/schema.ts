@@ -32,7 +32,7 @@ export const configSchema = section({
       search: optionalSection({
         apiKey: z._default(maybeText(), ""),
         baseUrl: z._default(maybeText(), ""),
-        provider: z._default(text(), "brave"),
+        provider: z.optional(z.enum(["brave", "searxng", "duckduckgo"], "must be one of brave, searxng, duckduckgo")),
       }),
     }),
     exec: optionalSection({

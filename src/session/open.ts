@@ -1,6 +1,8 @@
 /** Where drivers are chosen by name: a new one is its file and its line here. */
 import { join } from "node:path";
+import { UserError } from "../util/errors.js";
 import { type Clock, type Log, stderrLog, systemClock } from "../world.js";
+import { createChunkedStore } from "./chunked.js";
 import { createDocumentStore } from "./document.js";
 import { createJsonlStore } from "./jsonl.js";
 import { SessionManager } from "./manager.js";
@@ -16,6 +18,8 @@ export type StoreOptions = {
   readonly log?: Log;
   /** Sessions of nanobot before v0.1.4 (`~/.nanobot/sessions`), moved over when asked for. */
   readonly legacyFolder?: string;
+  /** For the `chunked` driver: rows in a full chunk. Default: 500. */
+  readonly segmentSize?: number;
   /** For the `document` driver: whose conversations these are. Default: `nanogate`. */
   readonly agentId?: string;
   /** For the `document` driver: a longer conversation is refused. Default: 16 MiB. */
@@ -31,11 +35,22 @@ type DriverParts = StoreOptions & { readonly folder: string; readonly clock: Clo
 
 const drivers = {
   jsonl: createJsonlStore,
+  chunked: createChunkedStore,
   document: createDocumentStore,
 } satisfies Record<string, (parts: DriverParts) => SessionStore>;
 
 export type DriverName = keyof typeof drivers;
 export const driverNames = Object.keys(drivers) as readonly DriverName[];
+
+/** The driver of that name; a name nobody knows is surely a typo. */
+export function asDriver(name: string): DriverName {
+  const found = driverNames.find((driver) => driver === name);
+  if (found) return found;
+  throw new UserError(
+    `sessions.driver is ${JSON.stringify(name)}, which nobody knows.`,
+    `Use one of ${driverNames.join(", ")}.`,
+  );
+}
 
 export function openStore(options: StoreOptions): SessionStore {
   const { driver = "jsonl", log = stderrLog } = options;

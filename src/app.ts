@@ -1,0 +1,210 @@
+/** The composition root: the only file that knows every part. */
+import { createHash } from "node:crypto";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { LoopSettings, TurnEvent } from "./agent/loop.js";
+import { createMemory } from "./agent/memory.js";
+import { createMemoryFiles, type MemoryFiles } from "./agent/memory-files.js";
+import { systemPrompt } from "./agent/prompt.js";
+import { activeSkills, loadSkills, skillSummary } from "./agent/skills.js";
+import { createSubagents } from "./agent/subagents.js";
+import { createFence } from "./agent/tools/fence.js";
+import { createTools, type ToolParts } from "./agent/tools/index.js";
+import type { Send } from "./agent/tools/message.js";
+import type { SearchSettings } from "./agent/tools/web-search.js";
+import { createPublicAddresses } from "./agent/tools/public-address.js";
+import { createTurn } from "./agent/turn.js";
+import { prepareWorkspace } from "./agent/workspace.js";
+import type { Settings } from "./config/load.js";
+import { createCommands } from "./gateway/commands.js";
+import type { Address, SessionKey } from "./message.js";
+import { openModel } from "./providers/index.js";
+import type { Usage } from "./providers/provider.js";
+import { readableStem } from "./session/key.js";
+import { asDriver, openSessions } from "./session/open.js";
+import type { World } from "./world.js";
+
+export type AppOptions = {
+  readonly settings: Settings;
+  readonly world: World;
+  /** How the message tool reaches chats; without it there is no such tool. */
+  readonly send?: Send;
+  /** Where subagents report; without it there are none. */
+  readonly report?: (origin: { readonly session: SessionKey; readonly from: Address }, text: string) => Promise<void>;
+};
+
+export type App = Awaited<ReturnType<typeof createApp>>;
+
+const templates = fileURLToPath(new URL("../workspace", import.meta.url));
+const subagentIterations = 15;
+const subagentLimit = 4;
+
+export async function createApp({ settings, world, send, report }: AppOptions) {
+  const { workspace, home, agents, tools: toolSettings, sessions: sessionSettings } = settings;
+  const { clock, log, env } = world;
+  const defaults = agents.defaults;
+  await prepareWorkspace(workspace, templates);
+
+  const sessions = openSessions({
+    workspace,
+    clock,
+    log,
+    driver: asDriver(sessionSettings.driver),
+    segmentSize: sessionSettings.segmentSize,
+    legacyFolder: join(homedir(), ".nanobot", "sessions"),
+  });
+  const { model, notice } = await openModel(
+    {
+      model: defaults.model || undefined,
+      provider: defaults.provider,
+      providers: settings.providers,
+      maxTokens: defaults.maxTokens,
+      temperature: defaults.temperature,
+      reasoningEffort: defaults.reasoningEffort || undefined,
+      contextTokens: defaults.contextWindowTokens,
+    },
+    world,
+  );
+
+  const openFiles = new Map<string, MemoryFiles>();
+  const filesOf = (key: SessionKey): MemoryFiles => {
+    const folder = memoryFolder(settings, key);
+    const files = openFiles.get(folder) ?? createMemoryFiles({ folder, clock, moveCursor });
+    openFiles.set(folder, files);
+    return files;
+  };
+  const moveCursor = async (key: SessionKey, cursor: number): Promise<void> => {
+    const session = await sessions.getOrCreate(key);
+    // After somebody's /new the rows are gone; told twice, the cursor is there already.
+    if (cursor > session.length || cursor <= session.lastConsolidated) return;
+    session.lastConsolidated = cursor;
+    await sessions.save(session);
+  };
+  const memory = createMemory({ sessions, model, clock, log, filesOf, window: defaults.memoryWindow });
+
+  const builtInSkills = join(templates, "skills");
+  const fence = createFence({
+    workspace,
+    userHome: homedir(),
+    forbidden: [
+      join(workspace, "sessions"),
+      join(home, "config.json"),
+      join(home, "nanogate.json"),
+      join(home, "state"),
+    ],
+    readable: [builtInSkills],
+  });
+  const toolParts: ToolParts = {
+    fence,
+    addresses: createPublicAddresses({ allowed: toolSettings.ssrfWhitelist }),
+    fetch: {},
+    search: searchSettings(toolSettings.web.search, env),
+    ...(toolSettings.exec.enable && {
+      exec: { env, timeout: toolSettings.exec.timeout, allowedEnvKeys: toolSettings.exec.allowedEnvKeys },
+    }),
+  };
+  const loop: LoopSettings = {
+    maxIterations: defaults.maxToolIterations,
+    toolResultMaxChars: defaults.toolResultMaxChars,
+    toolCompaction: defaults.toolCompaction,
+    maxTokens: defaults.maxTokens,
+  };
+  const skills = async () => {
+    const found = await loadSkills({ fence, builtIn: builtInSkills, env });
+    return { always: activeSkills(found), summary: skillSummary(found) };
+  };
+  const subagents =
+    report &&
+    createSubagents({
+      model,
+      tools: createTools(toolParts),
+      settings: { ...loop, maxIterations: subagentIterations },
+      system: await systemPrompt({ workspace, memory: "", skills: { always: "", summary: (await skills()).summary } }),
+      clock,
+      log,
+      limit: subagentLimit,
+      report,
+    });
+
+  const usage = { input: 0, output: 0, cached: 0 };
+  const runTurn = createTurn({
+    sessions,
+    model,
+    clock,
+    tools: createTools({ ...toolParts, ...(send && { send }), ...(subagents && { spawn: subagents.spawn }) }),
+    settings: loop,
+    store: { viewMessages: defaults.memoryWindow, toolsUsed: true, failed: "nothing", outOfSteps: "sentence" },
+    prompt: async ({ key }) => systemPrompt({ workspace, memory: await memory.text(key), skills: await skills() }),
+  });
+  const started = performance.now();
+  const runCommand = createCommands({
+    sessions,
+    memory,
+    status: () => [
+      `Model: ${model.name}`,
+      `Tokens: ${usage.input} in (${usage.cached} cached) / ${usage.output} out`,
+      `Uptime: ${uptime(performance.now() - started)}`,
+    ],
+  });
+  const lifetime = new AbortController();
+
+  return {
+    /** What the owner should know about the model that was chosen. */
+    notice,
+    modelName: model.name,
+    sessions,
+    memory,
+    filesOf,
+    runCommand,
+    /** Answers a message; what is old is brought into memory afterwards, in the background. */
+    async answer(input: {
+      readonly session: SessionKey;
+      readonly from: Address;
+      readonly text: string;
+      readonly media?: readonly string[];
+      readonly signal: AbortSignal;
+      readonly on?: (event: TurnEvent) => void;
+    }) {
+      const result = await runTurn(input);
+      add(usage, result.usage);
+      memory.consolidateSoon(result.session, lifetime.signal);
+      return result;
+    },
+    stopSubagents: (session: SessionKey): number => subagents?.stop(session) ?? 0,
+    /** Finishes what is running, for at most `graceMs`, and lets go of everything. */
+    async close(graceMs: number): Promise<void> {
+      const timer = setTimeout(() => lifetime.abort(), graceMs);
+      await Promise.all([memory.idle(), subagents?.idle()]);
+      clearTimeout(timer);
+      for (const files of openFiles.values()) files.close();
+      await sessions.close();
+    },
+  };
+}
+
+function searchSettings(
+  { provider, apiKey, baseUrl }: Settings["tools"]["web"]["search"],
+  env: World["env"],
+): SearchSettings {
+  const key = apiKey || env["BRAVE_API_KEY"];
+  return { ...(provider && { provider }), ...(key && { apiKey: key }), ...(baseUrl && { baseUrl }) };
+}
+
+/** One memory for the workspace, as in nanobot, or one for each chat. */
+function memoryFolder({ workspace, memory: { scope } }: Settings, key: SessionKey): string {
+  if (scope === "workspace") return join(workspace, "memory");
+  const print = createHash("sha256").update(key, "utf8").digest("hex").slice(0, 8);
+  return join(workspace, "memory", "chats", `${readableStem(key).slice(0, 80)}~${print}`);
+}
+
+function add(sum: { -readonly [Name in keyof Usage]: Usage[Name] }, more: Usage): void {
+  sum.input += more.input;
+  sum.output += more.output;
+  sum.cached += more.cached;
+}
+
+function uptime(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  return minutes < 60 ? `${minutes}m ${Math.floor(ms / 1000) % 60}s` : `${Math.floor(minutes / 60)}h ${minutes % 60}m`;
+}
