@@ -13,8 +13,8 @@ export type ProcessLock = {
   close(): void;
 };
 
-/** After so many entries the process leaves once, so that a busy one cannot shut others out for ever. */
-const entriesPerHold = 256;
+/** After so many entries the process stays out for a while, so that a busy one cannot shut others out for ever. */
+const entriesPerTurn = 256;
 /** Longer than the longest pause between two tries of a waiting process. */
 const othersTurnMs = 15;
 const patienceMs = 30_000;
@@ -26,6 +26,7 @@ export function createProcessLock(file: string): ProcessLock {
   let database: Connection | undefined;
   let inside = 0;
   let entries = 0;
+  let othersTurn: Promise<void> | undefined;
   let acquired = Promise.resolve();
   let left = Promise.resolve();
   let leave = (): void => {};
@@ -60,13 +61,9 @@ export function createProcessLock(file: string): ProcessLock {
   };
 
   const enter = async (): Promise<void> => {
-    while (inside > 0 && entries >= entriesPerHold) {
-      await left;
-      await sleep(othersTurnMs);
-    }
+    while (othersTurn || (inside > 0 && entries >= entriesPerTurn)) await (othersTurn ?? left);
     entries++;
     if (inside++ === 0) {
-      entries = 1;
       ({ promise: left, resolve: leave } = promiseWithResolver());
       acquired = acquire();
     }
@@ -81,6 +78,10 @@ export function createProcessLock(file: string): ProcessLock {
   const exit = (): void => {
     if (--inside > 0) return;
     database?.exec("ROLLBACK");
+    if (entries >= entriesPerTurn) {
+      entries = 0;
+      othersTurn = sleep(othersTurnMs).then(() => void (othersTurn = undefined));
+    }
     leave();
   };
 
