@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { copyFile, link, open, rename, stat, unlink, type FileHandle } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { errorCode } from "./errors.js";
+import { stampOf } from "./file-stamp.js";
 
 /** Puts a new file in place of `path`, or of nothing. `write` fills it. */
 export async function replaceFile(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
@@ -20,8 +21,7 @@ export async function createFile(path: string, write: (file: FileHandle) => Prom
 /** Gives the file a second name, so that the bytes survive when `path` is replaced. Never overwrites; returns the name. */
 export async function setAside(path: string, suffix: string): Promise<string> {
   for (let attempt = 1; ; attempt++) {
-    const name = `${basename(path)}.${suffix}${attempt === 1 ? "" : `-${attempt}`}`;
-    const aside = join(dirname(path), shortened(name));
+    const aside = asideName(path, suffix, attempt);
     try {
       await linkOrCopy(path, aside);
       await syncFolder(dirname(path));
@@ -29,6 +29,16 @@ export async function setAside(path: string, suffix: string): Promise<string> {
     } catch (error) {
       if (errorCode(error) !== "EEXIST" || attempt >= 1000) throw error;
     }
+  }
+}
+
+/** Takes a file out of the way under another name. Never overwrites; durable once the folder is synced. */
+export async function moveAside(path: string, suffix: string): Promise<string> {
+  for (let attempt = 1; ; attempt++) {
+    const aside = asideName(path, suffix, attempt);
+    if ((await stampOf(aside)) !== undefined) continue;
+    await rename(path, aside);
+    return aside;
   }
 }
 
@@ -79,6 +89,10 @@ async function linkOrCopy(from: string, to: string): Promise<void> {
     if (!["EPERM", "ENOTSUP", "ENOSYS", "EMLINK", "EXDEV"].includes(errorCode(error) ?? "")) throw error;
     await copyFile(from, to, 1 /* COPYFILE_EXCL */);
   }
+}
+
+function asideName(path: string, suffix: string, attempt: number): string {
+  return join(dirname(path), shortened(`${basename(path)}.${suffix}${attempt === 1 ? "" : `-${attempt}`}`));
 }
 
 /** A name too long for the file system loses its front: the end says what it is. */
