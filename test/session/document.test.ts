@@ -490,12 +490,14 @@ describe("a damaged entry", () => {
   });
 
   it("is not repaired into a shadow over the healthy entry of a session that looks alike", async () => {
-    const { reopen, backend } = openDriver();
+    const { reopen, backend, watch } = openDriver();
     await (await reopen({ agentId: "a-b" }).open("c")).append({ ...header, key: "c" }, first);
     await (await reopen({ agentId: "a" }).open("b-c")).append({ ...header, key: "b-c" }, [say("healthy")]);
     const entry = await backend.get("agent-history-a-b-c");
     await backend.put("agent-history-a-b-c", { value: "{" }, entry?.revision ?? noEntry);
+    watch.reset();
     await all(reopen({ agentId: "a" }).verify({ repair: true }));
+    expect(watch.writes).toEqual([]);
     expect(await rowsOf(reopen({ agentId: "a" }), "b-c")).toEqual([say("healthy")]);
   });
 });
