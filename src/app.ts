@@ -2,7 +2,6 @@
 import { createHash } from "node:crypto";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { LoopSettings, TurnEvent } from "./agent/loop.js";
 import { createMemory } from "./agent/memory.js";
 import { createMemoryFiles, type MemoryFiles } from "./agent/memory-files.js";
@@ -23,6 +22,7 @@ import { openModel } from "./providers/index.js";
 import type { Usage } from "./providers/provider.js";
 import { readableStem } from "./session/key.js";
 import { asDriver, openSessions } from "./session/open.js";
+import { findPackage } from "./util/package-root.js";
 import type { World } from "./world.js";
 
 export type AppOptions = {
@@ -36,7 +36,6 @@ export type AppOptions = {
 
 export type App = Awaited<ReturnType<typeof createApp>>;
 
-const templates = fileURLToPath(new URL("../workspace", import.meta.url));
 const subagentIterations = 15;
 const subagentLimit = 4;
 
@@ -44,6 +43,7 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
   const { workspace, home, agents, tools: toolSettings, sessions: sessionSettings } = settings;
   const { clock, log, env } = world;
   const defaults = agents.defaults;
+  const templates = join(findPackage().root, "workspace");
   await prepareWorkspace(workspace, templates);
 
   const sessions = openSessions({

@@ -1,18 +1,8 @@
-/** `nanogate chat`: talk to the agent in the terminal, or ask one thing with -m. */
-import { text as readAll } from "node:stream/consumers";
+/** `nanogate chat`: talk to the agent in the terminal, or ask one thing with -m or through a pipe. */
 import type { Command } from "commander";
-import { createApp } from "../app.js";
-import { findHome } from "../config/home.js";
-import { loadSettings } from "../config/load.js";
-import { ModelError } from "../providers/provider.js";
-import { UserError } from "../util/errors.js";
-import { systemWorld } from "../world.js";
-import { type CommandParts, exit, styled, type Terminal } from "./terminal.js";
+import type { CommandParts } from "./terminal.js";
 
 type Options = { home?: string; message?: string; session: string; json?: boolean; markdown: boolean };
-
-/** A consolidation that a single question has started may take so long; what is not done by then the next run does. */
-const graceMs = 10_000;
 
 export function addChatCommand(program: Command, { terminal, end }: CommandParts): void {
   program
@@ -24,67 +14,17 @@ export function addChatCommand(program: Command, { terminal, end }: CommandParts
     .option("--no-markdown", "print the answer as it comes")
     .action(async (_, self: Command) => {
       const options = self.optsWithGlobals<Options>();
-      const question = options.message ?? (process.stdin.isTTY ? undefined : await readAll(process.stdin));
-      if (question === undefined) {
+      if (options.message === undefined && process.stdin.isTTY) {
         const { talk } = await import("./chat-interactive.js");
         return end(await talk(options, terminal));
       }
-      end(await askOnce(question, options, terminal));
+      const { askOnce } = await import("./chat-once.js");
+      end(await askOnce(options.message ?? (await readAll(process.stdin)), options, terminal));
     });
 }
 
-/** The answer and nothing else on stdout; once this returns, the turn is stored. */
-async function askOnce(question: string, options: Options, terminal: Terminal): Promise<number> {
-  if (question.trim() === "") throw new UserError("There is nothing to ask.", 'For instance: nanogate chat -m "hello"');
-  const world = systemWorld();
-  const sent: string[] = [];
-  const app = await createApp({
-    settings: loadSettings(findHome(options.home, process.env), process.env),
-    world,
-    send: async ({ to, text }, from) => {
-      if (to.channel !== from.channel || to.chat !== from.chat) {
-        throw new Error(`${to.channel}:${to.chat} can only be reached while the gateway runs`);
-      }
-      sent.push(text);
-    },
-  });
-  if (app.notice !== undefined) terminal.err(`nanogate: ${app.notice}\n`);
-  const abort = new AbortController();
-  const cancel = (): void => abort.abort(new Error("cancelled"));
-  process.once("SIGINT", cancel).once("SIGTERM", cancel);
-  // In one-shot mode nanobot takes the session exactly as it is given.
-  const session = options.session;
-  try {
-    const command = await app.runCommand(question, session, abort.signal);
-    if (command) {
-      print(terminal, options, session, command.kind === "reply" ? command.text : "No active task to stop.");
-      return exit.ok;
-    }
-    const result = await app.answer({
-      session,
-      from: { channel: "cli", chat: "direct" },
-      text: question,
-      signal: abort.signal,
-    });
-    const reply = [...sent, ...(result.reply === undefined ? [] : [result.reply])].join("\n\n");
-    print(terminal, options, session, reply, { tools_used: result.toolsUsed, usage: result.usage, end: result.end });
-    return exit.ok;
-  } catch (error) {
-    if (abort.signal.aborted) {
-      terminal.err("nanogate: cancelled; nothing was stored.\n");
-      return exit.failed;
-    }
-    if (!(error instanceof ModelError)) throw error;
-    if (options.json)
-      terminal.out(JSON.stringify({ session, error: { kind: error.kind, message: error.message, fix: error.fix } }));
-    throw error;
-  } finally {
-    process.off("SIGINT", cancel).off("SIGTERM", cancel);
-    await app.close(graceMs);
-  }
-}
-
-function print(terminal: Terminal, options: Options, session: string, reply: string, more: object = {}): void {
-  if (options.json) terminal.out(JSON.stringify({ session, reply, ...more }));
-  else terminal.out(terminal.outIsTerminal ? styled(terminal, "reset", reply) : reply);
+async function readAll(stream: NodeJS.ReadableStream): Promise<string> {
+  let all = "";
+  for await (const part of stream.setEncoding("utf8")) all += String(part);
+  return all;
 }

@@ -41,21 +41,25 @@ export function createLiveText(write: (text: string) => void, columns: number, m
 
 const printable = (text: string): string => text.replaceAll(/[^\P{Cc}\n\t]/gu, "�");
 
-/** A line as the screen breaks it, so that we know how many there are. */
+/** A line as it stands on the screen: broken between words where that is possible. */
 function folded(line: string, columns: number): string[] {
-  if (stripVTControlCharacters(line).length <= columns) return [line];
+  if (stripVTControlCharacters(line).length <= columns / 2) return [line];
   const parts: string[] = [];
   let part = "";
   let width = 0;
-  for (const piece of line.match(/\u001b\[[\d;]*m|./gsu) ?? []) {
-    const step = piece.startsWith("\u001b") ? 0 : widthOf(piece);
-    if (width + step > columns) {
-      parts.push(part);
-      part = "";
-      width = 0;
+  const next = (): void => {
+    parts.push(part.trimEnd());
+    part = "";
+    width = 0;
+  };
+  for (const word of line.match(/\s+|[^\s]+/gu) ?? []) {
+    if (width + widthOf(word) > columns && width > 0) next();
+    if (part === "" && parts.length > 0 && word.trim() === "") continue;
+    for (const piece of word.match(/\u001b\[[\d;]*m|./gsu) ?? []) {
+      if (width + widthOf(piece) > columns) next();
+      part += piece;
+      width += widthOf(piece);
     }
-    part += piece;
-    width += step;
   }
   return [...parts, part];
 }
@@ -63,4 +67,9 @@ function folded(line: string, columns: number): string[] {
 /** East Asian characters and emoji take two columns. */
 const wide =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/u;
-const widthOf = (character: string): number => (wide.test(character) ? 2 : 1);
+
+function widthOf(text: string): number {
+  let width = 0;
+  for (const character of stripVTControlCharacters(text)) width += wide.test(character) ? 2 : 1;
+  return width;
+}

@@ -1,7 +1,7 @@
 /** The command line: one file per command; this one hands over and turns errors into words and exit codes. */
-import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { UserError } from "../util/errors.js";
+import { findPackage } from "../util/package-root.js";
 import { addChatCommand } from "./chat.js";
 import { addSessionsCommand } from "./sessions.js";
 import { addStartCommand } from "./start.js";
@@ -11,7 +11,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
   let code: number = exit.ok;
   const program = new Command("nanogate")
     .description("A gateway between people's chats and a language model that loses nothing.")
-    .version(ownVersion())
+    .version(findPackage().version)
     .option("--home <folder>", "where config and workspace lie (default: $NANOGATE_HOME, ~/.nanogate or ~/.nanobot)")
     .showSuggestionAfterError()
     .exitOverride()
@@ -29,11 +29,4 @@ export async function main(args: readonly string[], terminal: Terminal = process
     terminal.err(`nanogate: ${error.message}\n  → ${error.fix}\n`);
     return error instanceof NotFound ? exit.notFound : exit.failed;
   }
-}
-
-function ownVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
-    version: string;
-  };
-  return version;
 }

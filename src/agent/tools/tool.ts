@@ -1,4 +1,5 @@
 /** The port of a tool: what the model is told of it, and what happens when it is called. */
+import { en } from "zod/locales";
 import * as z from "zod/mini";
 import type { Address, SessionKey } from "../../message.js";
 import type { ToolSpec } from "../../providers/provider.js";
@@ -82,7 +83,7 @@ function readArguments<Input extends z.ZodMiniObject>(
   } catch (error) {
     return `Error: Invalid parameters for tool '${name}': not valid JSON (${reasonOf(error)})`;
   }
-  const result = z.safeParse(input, castArguments(parameters, raw), { error: z.locales.en().localeError });
+  const result = z.safeParse(input, castArguments(parameters, raw), { error: en().localeError });
   if (result.success) return { value: result.data };
   const problems = result.error.issues.map(({ path, message }) => `${path.join(".") || "arguments"}: ${message}`);
   return `Error: Invalid parameters for tool '${name}': ${problems.join("; ")}`;
