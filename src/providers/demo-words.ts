@@ -16,12 +16,13 @@ export type Scene = {
   readonly clock: Clock;
 };
 
-export function wordsOf(message: ModelMessage | undefined): string {
+export function textOf(message: ModelMessage | undefined): string {
   const content = message?.content ?? "";
-  const text =
-    typeof content === "string" ? content : content.map((part) => ("text" in part ? part.text : "")).join("\n");
-  return withoutContext(text);
+  return typeof content === "string" ? content : content.map((part) => ("text" in part ? part.text : "")).join("\n");
 }
+
+/** What somebody said, without what nanobot put around it. */
+export const wordsOf = (message: ModelMessage | undefined): string => withoutContext(textOf(message));
 
 /** nanobot tells the time in a block before the user's words, or behind them. */
 export function withoutContext(text: string): string {

@@ -5,7 +5,7 @@ import { localIsoTime } from "../util/clock.js";
 import { type Clock, systemClock } from "../world.js";
 import { evaluate } from "./arithmetic.js";
 import { recall, remember, saveMemory } from "./demo-memory.js";
-import { type Done, fill, quote, report, type Scene, type Step, wordsOf } from "./demo-words.js";
+import { type Done, fill, quote, report, type Scene, type Step, textOf, wordsOf } from "./demo-words.js";
 import type { Model, ModelEvent, ModelRequest, ToolSpec } from "./provider.js";
 
 const howToSet =
@@ -47,7 +47,9 @@ function nextStep(request: ModelRequest, clock: Clock): Step {
   const forced = mustCall ?? (tools.length === 1 && tools[0]?.name === "save_memory" ? "save_memory" : undefined);
   const wanted = tools.find(({ name }) => name === forced);
   if (wanted && scene.done.length === 0) {
-    return { call: wanted.name, with: wanted.name === "save_memory" ? saveMemory(text, clock) : fill(wanted, text) };
+    const input =
+      wanted.name === "save_memory" ? saveMemory(textOf(request.messages[last]), clock) : fill(wanted, text);
+    return { call: wanted.name, with: input };
   }
   for (const skill of skills) {
     const match = skill.asked.exec(text);

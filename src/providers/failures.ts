@@ -13,6 +13,8 @@ export type Asked = {
   readonly secrets: readonly string[];
 };
 
+const timing: ReadonlySet<string> = new Set(["retry-after", "retry-after-ms", "date"]);
+
 /** An answer that is not a success, with its body as it came: the SDK keeps only the one shape that OpenAI uses. */
 export class HttpFailure extends Error {
   override readonly name = "HttpFailure";
@@ -23,8 +25,8 @@ export class HttpFailure extends Error {
   constructor(status: number, headers: Headers, body: string) {
     super(`HTTP ${status}`);
     this.status = status;
-    this.headers = headers;
-    this.body = body;
+    this.headers = new Headers([...headers].filter(([name]) => timing.has(name))); // the others may hold cookies
+    this.body = body.slice(0, 20_000);
   }
 }
 
@@ -281,7 +283,7 @@ function retryAfter({ headers, said }: Facts): number | undefined {
 const keyLike = /\b(?:sk|pk|rk|gsk|xai|AIza|hf|nvapi)[-_][\w*.-]{6,}|\bAIza[\w-]{10,}|(?<=bearer )\S{8,}/gi;
 
 function redactor(secrets: readonly string[]): (text: string) => string {
-  const known = secrets.filter((secret) => secret.length >= 4);
+  const known = secrets.filter((secret) => secret.length >= 8); // "ollama" and "none" are no secrets
   return (text) => known.reduce((safe, secret) => safe.replaceAll(secret, "[key]"), text).replaceAll(keyLike, "[key]");
 }
 

@@ -71,9 +71,11 @@ export function createOpenAi(options: OpenAiOptions): Model {
           if (next.done) break;
           const { text, said } = answer.add(next.value);
           spoken ||= said;
+          // Until the first word even a server that sends empty chunks uses up its time.
+          if (answer.finished || spoken) call.expectNothing();
+          if (text !== "") yield { kind: "text", text };
           if (answer.finished) call.expectWithin(countMs);
           else if (spoken) call.expectWithin(idleMs);
-          if (text !== "") yield { kind: "text", text };
         }
       } catch (error) {
         signal.throwIfAborted();
@@ -165,6 +167,8 @@ function openCall(outer: AbortSignal) {
       clearTimeout(timer);
       timer = setTimeout(() => stop(new SilenceFailure(`nothing was heard for ${ms / 1000} s`)), ms);
     },
+    /** While the reader is busy with what he got, the server's silence is not its own. */
+    expectNothing: (): void => clearTimeout(timer),
     close(): void {
       clearTimeout(timer);
       outer.removeEventListener("abort", onAbort);

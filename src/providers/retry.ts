@@ -1,5 +1,6 @@
 /** A model that is asked again when the server was busy or the line broke. */
 import type { Log } from "../world.js";
+import { SilenceFailure } from "./failures.js";
 import { type Model, type ModelEvent, ModelError, type ModelFailure, type ModelRequest } from "./provider.js";
 
 export type RetryOptions = {
@@ -21,7 +22,9 @@ export function withRetry(model: Model, options: RetryOptions): Model {
 
   /** How long to wait before the next try, or undefined if there is none. */
   const waitBefore = (attempt: number, error: ModelError): number | undefined => {
-    if (attempt >= retries || !passing.has(error.kind)) return undefined;
+    // Minutes of silence are asked for once more, not three times.
+    const most = error.cause instanceof SilenceFailure ? Math.min(1, retries) : retries;
+    if (attempt >= most || !passing.has(error.kind)) return undefined;
     const backoff = firstWaitMs * 2 ** attempt;
     const wait = error.retryAfterMs ?? backoff;
     // Up to a quarter more at random, so that many chats do not come back in the same instant.

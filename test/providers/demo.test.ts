@@ -232,6 +232,7 @@ describe("the demo model's memory", () => {
         content: prompt(
           "# Facts\n- has a dog",
           "[2026-11-01T09:00] USER: remember that I like tea",
+          "\n[Runtime Context]\nCurrent Time: 2026-11-01 09:00",
           "[2026-11-01T09:01] ASSISTANT [tools: write_file]: noted",
           "[2026-11-02T18:30] USER: and what is 2+2?",
         ),

@@ -1,5 +1,5 @@
 import { LLMock } from "@copilotkit/aimock";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { ModelMessage } from "../../src/message.js";
 import { createOpenAi, type OpenAiOptions } from "../../src/providers/openai.js";
 import type { ModelError, ToolSpec } from "../../src/providers/provider.js";
@@ -272,6 +272,28 @@ describe("a stream that goes wrong", () => {
     expect((await read(model, ask("hi"))).error).toMatchObject({
       message: expect.stringContaining("0.12 s") as string,
     });
+  });
+});
+
+describe("a reader who takes his time", () => {
+  it("is not taken for a silent server", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const chunks = [delta({ content: "one " }), delta({ content: "two" }), delta({}, "stop")];
+    const body = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("");
+    const model = createOpenAi({
+      provider: "x",
+      model: "m",
+      baseUrl: "http://127.0.0.1:1/v1",
+      contextTokens: 1,
+      fetch: async () => new Response(body, { headers: { "content-type": "text/event-stream" } }),
+    });
+    let text = "";
+    for await (const event of model.stream(ask("hi"), new AbortController().signal)) {
+      vi.advanceTimersByTime(3_600_000);
+      if (event.kind === "reply") text = event.reply.text ?? "";
+    }
+    expect(text).toBe("one two");
   });
 });
 

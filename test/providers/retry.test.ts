@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { SilenceFailure } from "../../src/providers/failures.js";
 import { createOpenAi } from "../../src/providers/openai.js";
 import { complete, type Model, ModelError, type ModelEvent, type ModelFailure } from "../../src/providers/provider.js";
 import { type RetryOptions, withRetry } from "../../src/providers/retry.js";
@@ -68,6 +69,13 @@ describe("a model that fails for a moment", () => {
     const { model, waits } = house(scripted([failure("overload", 61_000)], [reply]));
     expect((await read(model, ask("hi"))).error).toMatchObject({ kind: "overload", retryAfterMs: 61_000 });
     expect(waits).toEqual([]);
+  });
+
+  it("by keeping silent for minutes is asked once more only", async () => {
+    const silence = () => new ModelError("network", "silence", "", { cause: new SilenceFailure("nothing was heard") });
+    const { model, waits } = house(scripted([silence()], [silence()], [reply]));
+    expect((await read(model, ask("hi"))).failure).toBe("network");
+    expect(waits).toEqual([1000]);
   });
 
   it("is asked by different chats at different times", async () => {
