@@ -3,13 +3,15 @@
  * 100,000 as at row 10, and leaves the bytes that Python's full rewrite would have left. Lines already there are never
  * printed anew.
  */
+import { closeSync, fdatasync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
 import { open, readFile, type FileHandle } from "node:fs/promises";
 import { basename } from "node:path";
+import { promisify } from "node:util";
 import type { Row, SessionKey } from "../message.js";
 import { createFile, replaceFile, setAside } from "../util/atomic-write.js";
 import { fileTime } from "../util/clock.js";
 import { errorCode } from "../util/errors.js";
-import { copyRange, writeAll } from "../util/file-bytes.js";
+import { copyRange, writeAll, writeAllSync } from "../util/file-bytes.js";
 import { sameStamp, type Stamp, stampOf } from "../util/file-stamp.js";
 import type { ProcessLock } from "../util/process-lock.js";
 import type { Clock, Log } from "../world.js";
@@ -29,11 +31,18 @@ import { ChangedElsewhere, type Damage, type SessionHeader, type SessionLog } fr
 
 export type LogParts = { readonly clock: Clock; readonly log: Log; readonly lock: ProcessLock };
 
+/** One header line and then rows, each ended by a newline: what every nanobot writes. */
+type RegularFile = {
+  readonly kind: "regular";
+  readonly stamp: Stamp;
+  readonly head: Buffer;
+  readonly index: LineIndex;
+};
+
 /** How the file lay on disk when we last looked. */
 type Disk =
   | { readonly kind: "absent" }
-  /** One header line and then rows, each ended by a newline: what every nanobot writes. */
-  | { readonly kind: "regular"; readonly stamp: Stamp; readonly head: Buffer; readonly index: LineIndex }
+  | RegularFile
   /** Readable, or partly so, but to be written anew by the next save. */
   | { readonly kind: "irregular"; readonly stamp: Stamp; readonly salvage: Salvage };
 
@@ -44,6 +53,8 @@ export class JsonlLog implements SessionLog {
   readonly #key: SessionKey;
   readonly #parts: LogParts;
   #disk: Disk = { kind: "absent" };
+  /** The newest rows, which loading has parsed anyway, kept until they are first asked for. */
+  #newest: readonly Row[] = [];
 
   constructor(key: SessionKey, path: string, parts: LogParts) {
     this.#key = key;
@@ -53,8 +64,9 @@ export class JsonlLog implements SessionLog {
   }
 
   async load(): Promise<void> {
-    const { disk, header, length } = await readDisk(this.path);
+    const { disk, header, length, newest } = await readDisk(this.path);
     this.#disk = disk;
+    this.#newest = newest;
     this.length = length;
     this.header = completeHeader(this.#key, header, length, this.#parts.clock());
     if (disk.kind === "irregular") this.#report(disk.salvage.damage);
@@ -67,9 +79,14 @@ export class JsonlLog implements SessionLog {
 
   read(from: number, to: number): readonly Row[] {
     const disk = this.#disk;
-    const [first, stop] = [Math.max(0, from), Math.max(0, to)];
+    const first = Math.max(0, from);
+    const stop = Math.max(first, to);
     if (disk.kind === "absent") return [];
     if (disk.kind === "irregular") return disk.salvage.rows.slice(first, stop);
+    const newest = this.#newest;
+    const firstNewest = this.length - newest.length;
+    this.#newest = [];
+    if (first >= firstNewest) return newest.slice(first - firstNewest, stop - firstNewest);
     return readRows(this.path, disk.index, first, stop, (row, reason) => {
       this.#report([{ file: this.path, line: row + 2, reason }]);
     });
@@ -78,6 +95,7 @@ export class JsonlLog implements SessionLog {
   async append(header: SessionHeader, rows: readonly Row[]): Promise<void> {
     const head = lineBytes(headerLine(header), header.key);
     const texts = rows.map((row) => lineBytes(pythonJson(row), header.key));
+    this.#newest = [];
     await this.#parts.lock.hold(async () => {
       const disk = this.#disk;
       await this.#assertUnchanged();
@@ -98,6 +116,7 @@ export class JsonlLog implements SessionLog {
   async replace(header: SessionHeader, rows: readonly Row[]): Promise<void> {
     const lines = [headerLine(header), ...rows.map((row) => pythonJson(row))];
     const bytes = lines.map((line) => lineBytes(line, header.key));
+    this.#newest = [];
     await this.#parts.lock.hold(async () => {
       await this.#assertUnchanged();
       await (this.#disk.kind === "absent" ? this.#create(bytes) : this.#rewrite(bytes));
@@ -108,20 +127,9 @@ export class JsonlLog implements SessionLog {
 
   /** Under the lock: what we are about to write on top of is what we read. */
   async #assertUnchanged(): Promise<void> {
-    const changed = !(await this.isCurrent()) || (this.#disk.kind === "regular" && !(await this.#hasHead(this.#disk)));
-    if (changed) throw new ChangedElsewhere(this.path);
-  }
-
-  /** A header patched within one tick of the file system's clock shows in its bytes only. */
-  async #hasHead(disk: Extract<Disk, { kind: "regular" }>): Promise<boolean> {
-    const file = await open(this.path, "r");
-    try {
-      const head = Buffer.alloc(disk.head.length);
-      await file.read(head, 0, head.length, 0);
-      return head.equals(disk.head);
-    } finally {
-      await file.close();
-    }
+    const disk = this.#disk;
+    const unchanged = disk.kind === "regular" ? isUntouched(this.path, disk) : await this.isCurrent();
+    if (!unchanged) throw new ChangedElsewhere(this.path);
   }
 
   async #create(parts: readonly Buffer[]): Promise<void> {
@@ -163,44 +171,80 @@ export class JsonlLog implements SessionLog {
   }
 }
 
+// A save works on file descriptors and waits for the disk only: all its other steps take microseconds in the system's
+// cache, less than handing one of them to another thread would.
+
+/** Nobody has written since. A header patched within one tick of the file system's clock shows in its bytes only. */
+function isUntouched(path: string, disk: RegularFile): boolean {
+  let file: number;
+  try {
+    file = openSync(path, "r");
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return false;
+    throw error;
+  }
+  try {
+    if (!sameStamp(disk.stamp, fstatSync(file, { bigint: true }))) return false;
+    const head = Buffer.alloc(disk.head.length);
+    readSync(file, head, 0, head.length, 0);
+    return head.equals(disk.head);
+  } finally {
+    closeSync(file);
+  }
+}
+
 /** Appends in one write, patches the header, and makes both durable. A failed append leaves the file as it was. */
-async function appendInPlace(
-  path: string,
-  disk: Extract<Disk, { kind: "regular" }>,
-  head: Buffer,
-  texts: readonly Buffer[],
-): Promise<Disk> {
-  const front = await open(path, "r+");
+async function appendInPlace(path: string, disk: RegularFile, head: Buffer, texts: readonly Buffer[]): Promise<Disk> {
+  const front = openSync(path, "r+");
   try {
     // Opened for appending, so that not even a program that ignores our lock could have its bytes overwritten.
-    const tail = await open(path, "a");
+    const tail = openSync(path, "a");
     try {
-      await writeAll(tail, Buffer.concat(texts));
-      if (!head.equals(disk.head)) await writeAll(front, head);
-      await front.datasync();
+      writeAllSync(tail, Buffer.concat(texts));
+      if (!head.equals(disk.head)) writeAllSync(front, head);
+      await datasync(front);
     } catch (error) {
-      await front.truncate(disk.index.end).catch(() => {});
-      await front.write(disk.head, 0, disk.head.length, 0).catch(() => {});
+      restore(front, disk);
       throw error;
     } finally {
-      await tail.close();
+      closeSync(tail);
     }
-    const stamp = await front.stat({ bigint: true });
+    const stamp = fstatSync(front, { bigint: true });
     const index = extendIndex(disk.index, texts);
     // Someone appended at the very same time: read what is there now instead of guessing.
     if (Number(stamp.size) !== index.end) return (await readDisk(path)).disk;
     return { kind: "regular", stamp, head, index };
   } finally {
-    await front.close();
+    closeSync(front);
   }
 }
 
-async function readDisk(path: string): Promise<{ disk: Disk; header: PartialHeader; length: number }> {
+const datasync = promisify(fdatasync);
+
+/** As far as a disk that has just failed allows it. */
+function restore(file: number, disk: RegularFile): void {
+  try {
+    ftruncateSync(file, disk.index.end);
+    writeSync(file, disk.head, 0, disk.head.length, 0);
+  } catch {
+    // What is wrong with it is told by the error that brought us here.
+  }
+}
+
+type Found = {
+  readonly disk: Disk;
+  readonly header: PartialHeader;
+  readonly length: number;
+  /** Of a regular file, the last rows. */
+  readonly newest: readonly Row[];
+};
+
+async function readDisk(path: string): Promise<Found> {
   let file: FileHandle;
   try {
     file = await open(path, "r");
   } catch (error) {
-    if (errorCode(error) === "ENOENT") return { disk: { kind: "absent" }, header: {}, length: 0 };
+    if (errorCode(error) === "ENOENT") return { disk: { kind: "absent" }, header: {}, length: 0, newest: [] };
     throw error;
   }
   try {
@@ -209,23 +253,25 @@ async function readDisk(path: string): Promise<{ disk: Disk; header: PartialHead
     const head = await firstLine(file, size);
     const header = head && healthyHeader(head);
     const index = head && header && (await scanLines(file, head.length, size));
-    if (head && header && index && hasReadableTail(path, index)) {
-      return { disk: { kind: "regular", stamp, head, index }, header, length: index.rows };
+    const newest = index && readableTail(path, index);
+    if (head && header && index && newest) {
+      return { disk: { kind: "regular", stamp, head, index }, header, length: index.rows, newest };
     }
     const salvage = salvageLines(path, await readFile(file));
-    return { disk: { kind: "irregular", stamp, salvage }, header: salvage.header ?? {}, length: salvage.rows.length };
+    const { header: found = {}, rows } = salvage;
+    return { disk: { kind: "irregular", stamp, salvage }, header: found, length: rows.length, newest: [] };
   } finally {
     await file.close();
   }
 }
 
 /** The newest rows are what the next turn stands on; damage among them is found now, not in the middle of a turn. */
-function hasReadableTail(path: string, index: LineIndex): boolean {
+function readableTail(path: string, index: LineIndex): readonly Row[] | undefined {
   let healthy = true;
-  readRows(path, index, Math.max(0, index.rows - tailRows), index.rows, () => {
+  const rows = readRows(path, index, Math.max(0, index.rows - tailRows), index.rows, () => {
     healthy = false;
   });
-  return healthy;
+  return healthy ? rows : undefined;
 }
 
 /** At least as many as a session keeps in memory: rows left out among those would put the others out of count. */

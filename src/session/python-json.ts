@@ -24,10 +24,16 @@ export type PythonObject = { readonly [key: string]: PythonValue };
 const keyOrder = Symbol("keyOrder");
 
 /**
- * Texts in which `JSON.parse` could lose something; looking inside strings too only costs speed, never truth. A colon
- * counts after a quote only, or every row with a time of day in it would take the slow way.
+ * Signs of something that `JSON.parse` could lose; finding them inside strings too only costs speed, never truth. Each
+ * on its own is searched for several times faster than all in one pattern.
  */
-const needsCare = /(?:^|"\s*:|[[,])\s*(?:-?\d+[.eE]|-?\d{16}|-0|-?I|N)|"\d+"\s*:|\\u00[35]|__proto__/;
+const signsOfCare = [
+  // Floats, long integers, Infinity, NaN. A colon counts after a quote only: every time of day has one after a digit.
+  /(?:^|"\s*:|[[,])\s*(?:-?\d+[.eE]|-?\d{16}|-0|-?I|N)/,
+  /"\d+"\s*:/,
+  /__proto__/,
+  /\\u00[35]/, // a digit or an underscore in disguise
+];
 
 /** Python refuses integers longer than this, and so the line that holds one. */
 const maxIntegerDigits = 4300;
@@ -37,7 +43,8 @@ const maxDepth = 1000;
 
 /** Reads one JSON text as Python's `json.loads` does. Throws a SyntaxError where Python would raise. */
 export function parsePythonJson(text: string): PythonValue {
-  if (!needsCare.test(text) && !mayBeDeep(text)) return JSON.parse(text) as PythonValue;
+  const careless = !signsOfCare.some((sign) => sign.test(text)) && !mayBeDeep(text);
+  if (careless) return JSON.parse(text) as PythonValue;
   const { value, end } = parsePythonJsonPrefix(text);
   if (skipSpace(text, end) < text.length) throw new SyntaxError(`Extra data at position ${end}`);
   return value;
@@ -244,22 +251,22 @@ export function keysInOrder(object: object): string[] {
 
 /** The exact text of Python's `json.dumps(value, ensure_ascii=ascii)`. Properties that are `undefined` are left out. */
 export function pythonJson(value: unknown, options: { readonly ascii?: boolean } = {}): string {
-  const quote = options.ascii ? quoteAscii : quoteUnicode;
-  const print = (part: unknown): string => {
-    if (part === null || part === undefined) return "null";
-    if (typeof part === "string") return quote(part);
-    if (typeof part === "boolean" || typeof part === "bigint") return String(part);
-    if (typeof part === "number") return numberText(part);
-    if (part instanceof PythonFloat) return floatText(Number(part));
-    if (Array.isArray(part)) return `[${part.map(print).join(", ")}]`;
-    if (typeof part !== "object") throw new TypeError(`A ${typeof part} has no JSON form`);
-    const object = part as Readonly<Record<string, unknown>>;
-    const fields = keysInOrder(object)
-      .filter((key) => object[key] !== undefined)
-      .map((key) => `${quote(key)}: ${print(object[key])}`);
-    return `{${fields.join(", ")}}`;
-  };
-  return print(value);
+  return print(value, options.ascii ? quoteAscii : quoteUnicode);
+}
+
+function print(part: unknown, quote: (text: string) => string): string {
+  if (part === null || part === undefined) return "null";
+  if (typeof part === "string") return quote(part);
+  if (typeof part === "boolean" || typeof part === "bigint") return String(part);
+  if (typeof part === "number") return numberText(part);
+  if (part instanceof PythonFloat) return floatText(Number(part));
+  if (Array.isArray(part)) return `[${part.map((item) => print(item, quote)).join(", ")}]`;
+  if (typeof part !== "object") throw new TypeError(`A ${typeof part} has no JSON form`);
+  const object = part as Readonly<Record<string, unknown>>;
+  const fields = keysInOrder(object)
+    .filter((key) => object[key] !== undefined)
+    .map((key) => `${quote(key)}: ${print(object[key], quote)}`);
+  return `{${fields.join(", ")}}`;
 }
 
 const escapedUnicode = /["\\\u0000-\u001f]/g;
@@ -275,7 +282,9 @@ const shortEscapes: Readonly<Record<string, string>> = {
 };
 const escaped = (character: string): string =>
   shortEscapes[character] ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-const quoteUnicode = (text: string): string => `"${text.replace(escapedUnicode, escaped)}"`;
+/** JavaScript escapes what Python escapes, and lone surrogates besides. */
+const quoteUnicode = (text: string): string =>
+  text.isWellFormed() ? JSON.stringify(text) : `"${text.replace(escapedUnicode, escaped)}"`;
 const quoteAscii = (text: string): string => `"${text.replace(escapedAscii, escaped)}"`;
 
 /** A whole number within the safe range is Python's int; beyond it only a float can be a JavaScript number. */

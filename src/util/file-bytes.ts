@@ -1,10 +1,15 @@
 /** Reading and writing bytes until all of them are through. */
+import { writeSync } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 
 export async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {
   for (let done = 0; done < bytes.length;) {
     done += (await file.write(bytes, done, bytes.length - done)).bytesWritten;
   }
+}
+
+export function writeAllSync(file: number, bytes: Buffer): void {
+  for (let done = 0; done < bytes.length;) done += writeSync(file, bytes, done, bytes.length - done);
 }
 
 /** Copies bytes `from` up to `to` of the file at `path`. */
