@@ -22,30 +22,45 @@ const graceMs = 400;
 const pollMs = 20;
 /** A process stuck in the kernel cannot be killed; then we stop waiting. */
 const patienceMs = 500;
+/** Who multiplies faster than we look cannot be frozen, only killed. */
+const mostRounds = 20;
 
 export function startGroup({ program, args, folder, env }: Command): ProcessGroup {
-  const mark = `NANOGATE_EXEC=${randomUUID()}`;
+  const id = randomUUID();
+  const mark = `NANOGATE_EXEC=${id}`;
   const child = spawn(program, [...args], {
     cwd: folder,
-    env: { ...env, [mark.slice(0, mark.indexOf("="))]: mark.slice(mark.indexOf("=") + 1) },
+    env: { ...env, NANOGATE_EXEC: id },
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
   const { pid } = child;
 
+  /** Everyone ever seen, because a child whose parent has died can no longer be told by its parents. */
+  const known = new Map<number, Member>();
+
   /** Sends to the group and to those who left it. False: nobody is there. */
-  const signalAll = async (signal: NodeJS.Signals | 0): Promise<boolean> => {
+  const signalAll = async (...signals: NodeJS.Signals[]): Promise<boolean> => {
     if (pid === undefined) return false;
-    const anybody = send(-pid, signal);
-    const known = await members(pid, mark);
-    for (const member of known ?? []) send(member, signal);
-    return known === undefined ? anybody : known.length > 0;
+    const alive = await members(pid, mark, known);
+    const targets = [-pid, ...(alive ?? [])];
+    for (const signal of signals) for (const target of targets) send(target, signal);
+    return alive === undefined ? send(-pid, 0) : alive.length > 0;
+  };
+
+  /** Nobody moves until all are found: who is born between the look and the blow would lose the parent we know it by. */
+  const freezeAll = async (): Promise<boolean> => {
+    let anybody = false;
+    for (let round = 0, before = -1; round < mostRounds && before < known.size; round++) {
+      before = known.size;
+      anybody = await signalAll("SIGSTOP");
+    }
+    return anybody;
   };
 
   const wait = async (patience: number): Promise<boolean> => {
-    for (let waited = 0; waited < patience; waited += pollMs) {
-      if (!(await signalAll(0))) return true;
-      await sleep(pollMs);
+    for (const end = performance.now() + patience; performance.now() < end; await sleep(pollMs)) {
+      if (!(await signalAll())) return true;
     }
     return false;
   };
@@ -53,10 +68,12 @@ export function startGroup({ program, args, folder, env }: Command): ProcessGrou
   return {
     child,
     async end() {
-      if (!(await signalAll("SIGTERM")) || (await wait(graceMs))) return;
+      if (!(await freezeAll())) return;
+      await signalAll("SIGTERM", "SIGCONT");
+      if (await wait(graceMs)) return;
+      await freezeAll();
       await signalAll("SIGKILL");
-      // Who is born between the look and the blow is found by the next look.
-      for (let round = 0; round < 3 && !(await wait(patienceMs / 3)); round++) await signalAll("SIGKILL");
+      await wait(patienceMs);
     },
   };
 }
@@ -74,34 +91,40 @@ function send(pid: number, signal: NodeJS.Signals | 0): boolean {
  * descend from one that does. One that empties its environment and gives up its parents escapes; only the sandbox
  * holds that. Undefined where the system does not tell.
  */
-async function members(group: number, mark: string): Promise<number[] | undefined> {
+async function members(group: number, mark: string, known: Map<number, Member>): Promise<number[] | undefined> {
   if (process.platform !== "linux") return undefined;
   const names = await readdir("/proc").catch(() => undefined);
   const pids = names?.map(Number).filter((pid) => pid > 1 && pid !== process.pid);
   if (!pids) return undefined;
   const all = await Promise.all(pids.map((pid) => look(pid, mark)));
-  const family = new Set(all.filter((one) => one.group === group || one.marked).map(({ pid }) => pid));
+  // A number may have gone to somebody else meanwhile, but not with the same hour of birth.
+  const isKnown = ({ pid, born }: Member): boolean => known.get(pid)?.born === born;
+  const family = new Map(
+    all.filter((one) => one.group === group || one.marked || isKnown(one)).map((one) => [one.pid, one]),
+  );
   for (let before = -1; before < family.size;) {
     before = family.size;
-    for (const { pid, parent } of all) if (family.has(parent) || parent === group) family.add(pid);
+    for (const one of all) if (family.has(one.parent) || one.parent === group) family.set(one.pid, one);
   }
-  return all.filter(({ pid, alive }) => alive && family.has(pid)).map(({ pid }) => pid);
+  for (const [pid, member] of family) known.set(pid, member);
+  return [...family.values()].filter(({ alive }) => alive).map(({ pid }) => pid);
 }
 
-type Member = { pid: number; parent: number; group: number; alive: boolean; marked: boolean };
+type Member = { pid: number; parent: number; group: number; born: string; alive: boolean; marked: boolean };
 
 async function look(pid: number, mark: string): Promise<Member> {
   const [stat, environment] = await Promise.all(
     ["stat", "environ"].map((file) => readFile(`/proc/${pid}/${file}`, "latin1").catch(() => "")),
   );
-  // The name in brackets may hold anything, so the fields are counted behind it: state, parent, group.
-  const [state = "", parent, group] = (stat ?? "").slice((stat ?? "").lastIndexOf(")") + 2).split(" ");
+  // The name in brackets may hold anything, so the fields are counted behind it.
+  const fields = (stat ?? "").slice((stat ?? "").lastIndexOf(")") + 2).split(" ");
   return {
     pid,
-    parent: Number(parent),
-    group: Number(group),
+    parent: Number(fields[1]),
+    group: Number(fields[2]),
+    born: fields[19] ?? "",
     // A zombie is only a name waiting to be read.
-    alive: !["", "Z", "X"].includes(state),
+    alive: !["", "Z", "X"].includes(fields[0] ?? ""),
     marked: (environment ?? "").split("\0").includes(mark),
   };
 }

@@ -89,11 +89,17 @@ function decode({ body, type }: Got): string {
   const mark =
     body[0] === 0xff && body[1] === 0xfe ? "utf-16le" : body[0] === 0xfe && body[1] === 0xff ? "utf-16be" : undefined;
   try {
-    return new TextDecoder(mark ?? declared).decode(body);
+    const decoder = new TextDecoder(mark ?? declared);
+    const text = decoder.decode(body);
+    if (decoder.encoding !== "windows-1252") return text;
+    // Node takes it for Latin-1, which has control characters where Windows has quotes and dashes.
+    return text.replaceAll(/[\x80-\x9f]/g, (letter) => windows1252[letter.charCodeAt(0) - 0x80] ?? letter);
   } catch {
     return new TextDecoder().decode(body);
   }
 }
+
+const windows1252 = "€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ";
 
 /** Of several failed tries to connect Node reports a list without a message. */
 function inWords(error: unknown): string {
