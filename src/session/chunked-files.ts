@@ -113,6 +113,7 @@ export async function readState(path: string): Promise<StateFile | undefined> {
     file = await open(path, "r");
   } catch (error) {
     if (errorCode(error) === "ENOENT") return undefined;
+    if (passing.includes(errorCode(error) ?? "")) throw error;
     return unreadable(await stampOf(path), reasonOf(error));
   }
   try {
@@ -120,11 +121,15 @@ export async function readState(path: string): Promise<StateFile | undefined> {
     const bytes = await readFile(file);
     return { stamp, bytes, ...parseState(bytes.toString("utf8")) };
   } catch (error) {
+    if (passing.includes(errorCode(error) ?? "")) throw error;
     return unreadable(await stampOf(path), reasonOf(error));
   } finally {
     await file.close();
   }
 }
+
+/** Errors that say nothing about the file: the next try may well succeed. */
+const passing = ["EMFILE", "ENFILE", "ENOMEM", "EAGAIN", "EINTR", "ENOSPC"];
 
 const unreadable = (stamp: Stamp | undefined, damage: string): StateFile => ({
   stamp,

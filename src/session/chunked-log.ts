@@ -226,8 +226,10 @@ export class ChunkedLog implements SessionLog {
 
   /** Finishes the renames of a replacement. They change nothing for a reader, so a failure is no reason to stop. */
   async #tidy(): Promise<void> {
-    const { staged, leftovers } = this.#disk;
+    const { staged, leftovers, state } = this.#disk;
     if (staged.length === 0 && leftovers.length === 0) return;
+    // Only the state can tell what a replacement wrote from what it replaced.
+    if (state?.damage !== undefined) return;
     const { clock, log, folder } = this.#parts;
     try {
       for (const { index, path } of staged) await rename(path, this.#chunkPath(index));
@@ -276,10 +278,15 @@ export class ChunkedLog implements SessionLog {
         }
         const index: number = newest ? newest.index + 1 : first;
         const path = this.#chunkPath(index);
-        newest = await createChunk({ index, path }, texts.slice(done, done + segmentSize));
-        undo.push(() => unlink(path));
+        const took = undo.push(() => unlink(path));
+        newest = await createChunk({ index, path }, texts.slice(done, done + segmentSize)).catch((error: unknown) => {
+          if (error instanceof ChangedElsewhere) undo.splice(took - 1); // theirs, not ours to remove
+          throw error;
+        });
         done += newest.rows;
       }
+      const { bytes } = state ?? {};
+      if (bytes) undo.push(() => replaceFile(this.path, (file) => writeAll(file, bytes)));
       state = await writeState(this.path, state, header, shape(), this.#parts);
     } catch (error) {
       for (const step of undo.reverse()) await step().catch(() => {});

@@ -2,13 +2,14 @@
  * The default driver: nanobot's own file, one JSON line for the header and one for each row. On the path of a message
  * this is where the finished turn is written down, as one unit. Here: which file is whose; jsonl-log.ts is the file.
  */
-import { copyFile, mkdir, open, readdir, readFile, rename, unlink } from "node:fs/promises";
+import { copyFile, mkdir, open, readFile, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { SessionKey } from "../message.js";
 import { replaceFile, setAside } from "../util/atomic-write.js";
 import { fileTime } from "../util/clock.js";
 import { errorCode } from "../util/errors.js";
 import { writeAll } from "../util/file-bytes.js";
+import { namesIn } from "../util/folder.js";
 import { createProcessLock } from "../util/process-lock.js";
 import type { Clock, Log } from "../world.js";
 import { completeHeader, headerFromLine, headerLine, type PartialHeader } from "./header.js";
@@ -63,10 +64,14 @@ export function createJsonlStore(options: JsonlOptions): SessionStore {
     return place;
   };
 
-  const paths = async (): Promise<string[]> =>
-    (await namesIn(folder))
-      .filter((name) => name.endsWith(".jsonl") && !chunkName.test(name))
-      .map((name) => join(folder, name));
+  const paths = async (): Promise<string[]> => {
+    const found: string[] = [];
+    for (const name of await namesIn(folder)) {
+      const path = join(folder, name);
+      if (name.endsWith(".jsonl") && !(await isChunk(path))) found.push(path);
+    }
+    return found;
+  };
 
   return {
     async open(key) {
@@ -103,18 +108,9 @@ export function createJsonlStore(options: JsonlOptions): SessionStore {
   };
 }
 
-/** A folder that is not there yet holds nothing. */
-async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (errorCode(error) === "ENOENT") return [];
-    throw error;
-  }
-}
-
-/** The chunked driver's files lie in the same folder and are its own. */
-const chunkName = /^session-.+\.\d+\.jsonl$/;
+/** The chunked driver's files lie in the same folder and are its own. They have no header; a session of that name has. */
+const isChunk = async (path: string): Promise<boolean> =>
+  /^session-.+\.\d+\.jsonl$/.test(basename(path)) && typeof (await peekHeader(path)) !== "object";
 
 /** The header of the file at `path`; undefined if the file has none at its start. */
 async function peekHeader(path: string): Promise<PartialHeader | undefined | "absent"> {

@@ -28,6 +28,8 @@ export class SessionManager {
   /** Pushed out of the cache with rows that are not on disk yet. */
   readonly #unsaved = new Map<SessionKey, Session>();
   readonly #invalid = new WeakSet<Session>();
+  /** After a failed save only the disk knows how far it got. */
+  readonly #doubtful = new WeakSet<Session>();
   readonly #opening = new Map<SessionKey, Promise<Session>>();
   readonly #turns = createKeyedMutex();
 
@@ -93,8 +95,11 @@ export class SessionManager {
     }
     if (this.#invalid.has(known) || (!known.hasUnsaved && !(await known.log.isCurrent()))) {
       known.reload(await this.#store.open(key));
-      this.#invalid.delete(known);
+    } else if (this.#doubtful.has(known)) {
+      known.rebase(await this.#store.open(key));
     }
+    this.#invalid.delete(known);
+    this.#doubtful.delete(known);
     this.#cache.set(key, known);
     return known;
   }
@@ -110,6 +115,7 @@ export class SessionManager {
       } catch (error) {
         if (!(error instanceof ChangedElsewhere) || rebases >= maxRebases) {
           session.rolledBack(change);
+          this.#doubtful.add(session);
           throw error;
         }
         const fresh = await this.#reopened(session, change);

@@ -230,6 +230,7 @@ export class Session {
     // A cursor counts rows: theirs come before those added here, and after their /new it would count the wrong ones.
     const continued = newest !== undefined && pythonJson(log.read(known - 1, known)[0]) === pythonJson(newest);
     if (ownCursor !== undefined && continued) this.#cursor = Math.min(ownCursor, known);
+    if (this.#cleared) this.#cursor = 0;
   }
 
   /** @internal Forget everything in memory and start from what is on disk. */

@@ -126,6 +126,17 @@ export function storeContract(driver: DriverName): void {
           }
         }
       }
+      await log.append(headerOf(log), [...all, ...all]);
+      for (const [from, to] of [
+        [890, 10],
+        [850, 880],
+        [100, 890],
+        [0, 900],
+        [899, 901],
+      ] as const) {
+        const fresh = await store().open(key);
+        expect(texts(fresh.read(from, to))).toEqual(texts([...all, ...all, ...all].slice(from, to)));
+      }
     });
 
     it("is replaced as a whole", async () => {
