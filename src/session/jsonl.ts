@@ -2,7 +2,7 @@
  * The default driver: nanobot's own file, one JSON line for the header and one for each row. On the path of a message
  * this is where the finished turn is written down, as one unit. Here: which file is whose; jsonl-log.ts is the file.
  */
-import { copyFile, mkdir, open, readFile, rename, unlink } from "node:fs/promises";
+import { copyFile, mkdir, open, readFile, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { SessionKey } from "../message.js";
 import { replaceFile, setAside } from "../util/atomic-write.js";
@@ -68,7 +68,7 @@ export function createJsonlStore(options: JsonlOptions): SessionStore {
     const found: string[] = [];
     for (const name of await namesIn(folder)) {
       const path = join(folder, name);
-      if (name.endsWith(".jsonl") && !(await isChunk(path))) found.push(path);
+      if (name.endsWith(".jsonl") && (await isFile(path)) && !(await isChunk(path))) found.push(path);
     }
     return found;
   };
@@ -107,6 +107,9 @@ export function createJsonlStore(options: JsonlOptions): SessionStore {
     },
   };
 }
+
+/** A folder of that name, or a link to nowhere, must not keep the sessions beside it from being listed. */
+const isFile = async (path: string): Promise<boolean> => (await stat(path).catch(() => undefined))?.isFile() ?? false;
 
 /** The chunked driver's files lie in the same folder and are its own. They have no header; a session of that name has. */
 const isChunk = async (path: string): Promise<boolean> =>

@@ -1,5 +1,5 @@
 /** What an accident can do to a nanobot file, and what must be left of it afterwards (004-13, 004-19, 004-22). */
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Row } from "../../src/message.js";
@@ -276,6 +276,24 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   for await (const item of items) found.push(item);
   return found;
 }
+
+describe("what else may lie in the sessions folder", () => {
+  it("keeps no session from being listed, verified and opened", async () => {
+    const house = openWorkspace({ [file]: whole, "notes.jsonl": "not ours", "empty.jsonl": "", "copy.jsonl": whole });
+    mkdirSync(join(house.folder, "folder.jsonl"));
+    symlinkSync("/nowhere/at/all", join(house.folder, "link.jsonl"));
+    const store = openStore({ workspace: house.workspace, clock: house.clock, log: house.log });
+    const listed = (await collect(store.list())).map((summary) => summary.key);
+    expect(listed).toContain(key);
+    // A copy is a conversation of its own, opened by the key that is listed for it.
+    expect(listed).toContain("copy");
+    expect((await store.open("copy")).length).toBe(rows.length);
+    expect((await collect(store.verify({ repair: false }))).filter((result) => result.key === key)).toMatchObject([
+      { rows: rows.length, damage: [] },
+    ]);
+    expect((await store.open(key)).length).toBe(rows.length);
+  });
+});
 
 describe("damage among old rows, behind those kept in memory", () => {
   const many = Array.from({ length: 700 }, (_, number) => pythonJson({ role: "user", content: `row ${number}` }));
