@@ -24,6 +24,8 @@ export type ExecParts = {
   readonly sandbox?: "auto" | "off" | "required";
   /** What commands in the sandbox may read of the home folder, which is otherwise hidden. */
   readonly sandboxReadable?: readonly string[];
+  /** False: commands in the sandbox reach no network, not even this machine's own services. */
+  readonly sandboxNetwork?: boolean;
   readonly bwrap?: string;
   /** Which addresses in a command are fine. Absent: commands are not looked at for addresses. */
   readonly addresses?: PublicAddresses;
@@ -43,6 +45,7 @@ export function execTool(parts: ExecParts): Tool {
   const sandbox = createSandbox({
     fence,
     ...(parts.bwrap !== undefined && { bwrap: parts.bwrap }),
+    ...(parts.sandboxNetwork !== undefined && { network: parts.sandboxNetwork }),
     ...(parts.sandboxReadable && { readable: parts.sandboxReadable }),
   });
   return defineTool({
@@ -143,6 +146,9 @@ function environment({ env, allowedEnvKeys = [], pathAppend = "" }: ExecParts): 
   return picked;
 }
 
+/** Each name is looked up. */
+const mostUrls = 20;
+
 /** nanobot's, and the spellings it forgot. */
 const dangerous = [
   /\brm\s+-[rf]{1,2}\b/,
@@ -167,9 +173,11 @@ async function guard({ addresses }: ExecParts, command: string): Promise<void> {
   const lower = command.toLowerCase();
   if (command.includes("\0")) throw blocked("NUL character");
   if (dangerous.some((pattern) => pattern.test(lower))) throw blocked("dangerous pattern detected");
-  for (const [url] of command.matchAll(/\bhttps?:\/\/[^\s"'`;|<>()\\]+/gi)) {
-    if (addresses && (await addresses.isRefused(url))) throw blocked("internal or private address");
-  }
+  if (!addresses) return;
+  const urls = [...command.matchAll(/\bhttps?:\/\/[^\s"'`;|<>()\\]+/gi)].map(([url]) => url);
+  if (urls.length > mostUrls) throw blocked(`more than ${mostUrls} addresses in one command`);
+  const refused = await Promise.all(urls.map((url) => addresses.isRefused(url)));
+  if (refused.includes(true)) throw blocked("internal or private address");
 }
 
 /** Where there is no sandbox to hide them. */

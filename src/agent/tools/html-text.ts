@@ -117,7 +117,8 @@ type Token =
 
 /** Every character is looked at a bounded number of times: a search that failed once is not made again. */
 function* tokens(html: string): Generator<Token> {
-  const lower = html.toLowerCase();
+  // ASCII only: some letters change their length with their case, and both texts are read by the same index.
+  const lower = html.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
   const exhausted = new Set<string>();
   const find = (what: string, from: number): number => {
     if (exhausted.has(what)) return -1;
@@ -175,7 +176,8 @@ function endOfTag(html: string, from: number): number {
 
 function attribute(attributes: string, name: string): string | undefined {
   for (const [, key, double, single, bare] of attributes.matchAll(
-    /([a-z][a-z-]*)[ \t\r\n]?=[ \t\r\n]?(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi,
+    // A name is tried from its first letter only, or a long one would be tried from each of them.
+    /(?<![a-z-])([a-z][a-z-]*)[ \t\r\n]?=[ \t\r\n]?(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi,
   )) {
     if (key?.toLowerCase() === name) return decodeEntities(double ?? single ?? bare ?? "");
   }

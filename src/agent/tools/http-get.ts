@@ -97,8 +97,12 @@ function answer({ addresses, userAgent }: GetParts, url: URL, signal: AbortSigna
         "accept-encoding": "gzip, deflate, br",
       },
     })
-      .once("response", resolve)
-      .once("error", reject)
+      .once("response", (response) => {
+        // Whoever reads the body hears of its errors; one that comes when nobody reads any more is no news.
+        response.on("error", () => {});
+        resolve(response);
+      })
+      .on("error", reject)
       .end();
   });
 }

@@ -1,7 +1,7 @@
 /** Which addresses the web tools may dial: those of the open internet, and what the owner has allowed. */
 import { lookup as systemLookup } from "node:dns/promises";
 import { BlockList, isIP, isIPv6, type LookupFunction } from "node:net";
-import { reasonOf } from "../../util/errors.js";
+import { reasonOf, UserError } from "../../util/errors.js";
 import { ToolError } from "./tool.js";
 
 export type Address = { readonly address: string; readonly family: number };
@@ -89,7 +89,8 @@ function readAllowed(entries: readonly string[]): { names: ReadonlySet<string>; 
     const family = isIPv6(address) ? "ipv6" : "ipv4";
     if (isIP(address) === 0) names.add(nameOf(entry.trim()));
     else if (bits === undefined) ranges.addAddress(address, family);
-    else ranges.addSubnet(address, Number(bits), family);
+    else if (Number(bits) <= (family === "ipv6" ? 128 : 32)) ranges.addSubnet(address, Number(bits), family);
+    else throw new UserError(`'${entry}' is no range of addresses.`, "Write tools.ssrfWhitelist like 192.168.1.0/24.");
   }
   return { names, ranges };
 }

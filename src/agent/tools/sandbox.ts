@@ -17,14 +17,15 @@ export type SandboxParts = {
   readonly bwrap?: string;
   /** Folders below the home folder that commands may read all the same, such as a language's tools. */
   readonly readable?: readonly string[];
+  readonly network?: boolean;
 };
 
-export function createSandbox({ fence, bwrap = "bwrap", readable = [] }: SandboxParts): Sandbox {
+export function createSandbox({ fence, bwrap = "bwrap", readable = [], network = true }: SandboxParts): Sandbox {
   // Whether it works here does not change while we run: a kernel without user namespaces stays one.
   let works: Promise<boolean> | undefined;
   return {
     async wrap({ program, args, folder, env }) {
-      const walls = [...base, ...(await mounts(fence, readable))];
+      const walls = [...base, ...(network ? [] : ["--unshare-net"]), ...(await mounts(fence, readable))];
       works ??= probe(bwrap, walls, env);
       if (!(await works)) return undefined;
       return { program: bwrap, args: [...walls, "--chdir", folder, "--", program, ...args], folder, env };

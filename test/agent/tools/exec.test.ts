@@ -238,6 +238,11 @@ describe.skipIf(!hasSandbox)("in the sandbox", () => {
     expect(await call(boxed(bench), { command: "ls /run | grep -v systemd" })).toContain("(no output)");
   });
 
+  it("has no network where the owner wants none", async () => {
+    const exec = execOf(openBench(), { sandbox: "required", bwrap, sandboxNetwork: false });
+    expect(await call(exec, { command: "cat /proc/net/route | wc -l" })).toMatch(/^1\n/);
+  });
+
   it("nothing stays, not even what gave up its parents and its environment", async () => {
     const seconds = ownSeconds();
     const command = `env -i setsid -f sleep ${seconds}; (env -i setsid sleep ${seconds} &); sleep 1`;

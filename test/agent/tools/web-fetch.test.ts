@@ -162,6 +162,10 @@ describe("what the owner allows", () => {
     expect((await fetcher({ allowed: [allowed], resolve })(`http://${host}:${port}/`)).text).toContain("the nas");
   });
 
+  it("is refused at the start if it makes no sense", () => {
+    expect(() => createPublicAddresses({ allowed: ["10.0.0.0/99"] })).toThrow("no range of addresses");
+  });
+
   it("is that name only", async () => {
     const resolve: AddressParts["resolve"] = async () => [{ address: "127.0.0.1", family: 4 }];
     expect((await fetcher({ allowed: ["nas.lan"], resolve })("http://other.lan/")).error).toContain("internal");
@@ -234,6 +238,8 @@ describe("a page", () => {
     expect((await fetcher(fromHere)(`http://127.0.0.1:${latin}`)).text).toContain("café");
     const meta = await serve(page(Buffer.from('<meta charset="windows-1252"><p>\x80', "latin1")));
     expect((await fetcher(fromHere)(`http://127.0.0.1:${meta}`)).text).toContain("€");
+    const utf16 = await serve(page(Buffer.from("\ufeff<html><p>é", "utf16le"), {}));
+    expect((await fetcher(fromHere)(`http://127.0.0.1:${utf16}`)).text).toContain("é");
     const unknown = await serve(page("<p>é", { "content-type": "text/html; charset=klingon" }));
     expect((await fetcher(fromHere)(`http://127.0.0.1:${unknown}`)).text).toContain("é");
   });
@@ -241,6 +247,11 @@ describe("a page", () => {
   it("that is a picture is not read", async () => {
     const port = await serve(page("GIF89a", { "content-type": "image/gif" }));
     expect((await fetcher(fromHere)(`http://127.0.0.1:${port}`)).error).toBe("The content is image/gif, not text.");
+  });
+
+  it("that is binary without saying so is not shown", async () => {
+    const port = await serve(page(Buffer.from([1, 0, 2]), {}));
+    expect((await fetcher(fromHere)(`http://127.0.0.1:${port}`)).error).toBe("The content is binary, not text.");
   });
 
   it("keeps its status when the server is not happy", async () => {
