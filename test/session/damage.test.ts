@@ -19,7 +19,7 @@ const header = {
   metadata: { title: "Tést 🎈", "10": 1, "9": 2 },
   last_consolidated: 3,
 };
-const call = { id: "c", type: "function", function: { name: "exec", arguments: '{"command": "ls \"a b\""}' } };
+const call = { id: "c", type: "function", function: { name: "exec", arguments: '{"command": "ls \\"a b\\""}' } };
 const rows: readonly Row[] = [
   { role: "user", content: "grüß 🎈", timestamp: "2026-01-10T10:00:00.000100" },
   { role: "assistant", content: null, tool_calls: [call] },
@@ -45,7 +45,7 @@ function scene() {
   return {
     ...house,
     /** What a fresh process reads of the damaged file. */
-    async read(bytes: Buffer) {
+    read: async (bytes: Buffer) => {
       writeFileSync(path, bytes);
       const store = openStore({ workspace: house.workspace, clock: house.clock, log: silent });
       const log = await store.open(key);
@@ -54,7 +54,7 @@ function scene() {
       return { ...log.header, length: log.length, rows: read, path: log.path };
     },
     /** Opens the file, adds a turn and saves; says what is wrong with the outcome. */
-    async turn(bytes: Buffer): Promise<string[]> {
+    turn: async (bytes: Buffer): Promise<string[]> => {
       for (const name of readdirSync(house.folder)) {
         if (name.startsWith(file)) rmSync(join(house.folder, name));
       }
@@ -75,7 +75,7 @@ function scene() {
       }
       const head = parsePythonJson(first) as PythonObject;
       if (Object.keys(head).join() !== Object.keys(header).join()) wrong.push(`not a regular header: ${first}`);
-      if (head["key"] !== key) wrong.push(`the header names ${String(head["key"])}`);
+      if (head["key"] !== key) wrong.push(`the header names ${pythonJson(head["key"])}`);
       const asides = house.names().filter((name) => name.startsWith(`${file}.damaged-`));
       const exact = asides.length === 1 && house.bytes(asides[0] ?? "").equals(bytes);
       if (asides.length > 0 && !exact) wrong.push("what was set aside is not the damaged file");
@@ -106,9 +106,12 @@ function losesSomething(bytes: Buffer, head: PythonObject, texts: readonly strin
 
 function carriesOver(old: PythonObject, head: PythonObject): boolean {
   const sameMetadata = !old["metadata"] || pythonJson(old["metadata"]) === pythonJson(head["metadata"]);
-  const sameTime = !old["created_at"] || normalPythonTime(String(old["created_at"])) === head["created_at"];
+  const sameTime = !old["created_at"] || timeOf(old["created_at"]) === head["created_at"];
   return sameMetadata && sameTime && Object.keys(old).every((field) => field in header);
 }
+
+const timeOf = (value: PythonValue): string | undefined =>
+  typeof value === "string" ? normalPythonTime(value) : undefined;
 
 /** The object a line holds; undefined if the line is damaged. */
 function recordIn(latin1: string): PythonObject | undefined {

@@ -26,7 +26,7 @@ function openHouse(options: { cacheSize?: number; driver?: DriverName } = {}) {
     store,
     sessions,
     /** A turn of two rows, saved. */
-    async turn(of: string, text: string): Promise<Session> {
+    turn: async (of: string, text: string): Promise<Session> => {
       const session = await sessions.getOrCreate(of);
       session.addMessage("user", text);
       session.addMessage("assistant", `re: ${text}`);
@@ -34,17 +34,15 @@ function openHouse(options: { cacheSize?: number; driver?: DriverName } = {}) {
       return session;
     },
     /** What another process finds. */
-    async onDisk(of = key): Promise<unknown[]> {
-      return said(await house.open({ driver }).getOrCreate(of));
-    },
+    onDisk: async (of = key): Promise<unknown[]> => said(await house.open({ driver }).getOrCreate(of)),
     /** nanobot's way of saving: the whole file anew, in place. */
-    rewrite(change: (lines: string[]) => string[], name = file): void {
+    rewrite: (change: (lines: string[]) => string[], name = file): void => {
       const path = join(house.folder, name);
       const lines = readFileSync(path, "utf8").trimEnd().split("\n");
       writeFileSync(path, `${change(lines).join("\n")}\n`);
     },
     /** An editor's way: a new file, renamed over the old one. */
-    edit(change: (text: string) => string): void {
+    edit: (change: (text: string) => string): void => {
       const path = join(house.folder, file);
       writeFileSync(`${path}.swp`, change(readFileSync(path, "utf8")));
       renameSync(`${path}.swp`, path);
@@ -120,7 +118,7 @@ describe("the cache", () => {
 
   it("loses no unsaved row by pushing a session out", async () => {
     const { sessions, turn, onDisk } = openHouse({ cacheSize: 1 });
-    await (async () => void (await sessions.getOrCreate(key)).addMessage("user", "unsaved"))();
+    await sessions.getOrCreate(key).then((session) => session.addMessage("user", "unsaved"));
     for (let number = 0; number < 5; number++) await turn(`other:${number}`, "x");
     await macrotask();
     const again = await sessions.getOrCreate(key);
@@ -311,7 +309,7 @@ describe.each(driverNames)("%s: a save that fails", (driver) => {
         expect(k).toBeGreaterThan(4);
         return;
       }
-      expect(String(error)).toContain("ENOSPC");
+      expect(error).toMatchObject({ code: "ENOSPC" });
     }
   });
 

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   keysInOrder,
@@ -196,5 +196,5 @@ function plain(part: PythonValue): unknown {
   if (typeof part === "bigint") return Number(part);
   if (Array.isArray(part)) return part.map((each: PythonValue) => plain(each));
   if (typeof part !== "object" || part === null) return part;
-  return objectInOrder(Object.entries(part).map(([key, each]) => [key, plain(each as PythonValue)] as const));
+  return objectInOrder(Object.entries(part).map(([key, each]) => [key, plain(each)] as const));
 }

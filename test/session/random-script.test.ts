@@ -1,5 +1,5 @@
 /** One random script of turns on every driver: after each step all of them say what a plain list would (cross-seed 1). */
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Row } from "../../src/message.js";
 import { driverNames } from "../../src/session/open.js";
