@@ -119,6 +119,8 @@ type Token =
 function* tokens(html: string): Generator<Token> {
   // ASCII only: some letters change their length with their case, and both texts are read by the same index.
   const lower = html.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
+  // A lone `<` is text.
+  const tagStart = /<(?=[a-z/!?])/g;
   const exhausted = new Set<string>();
   const find = (what: string, from: number): number => {
     if (exhausted.has(what)) return -1;
@@ -127,17 +129,13 @@ function* tokens(html: string): Generator<Token> {
     return at;
   };
   for (let at = 0; at < html.length;) {
-    const start = html.indexOf("<", at);
+    tagStart.lastIndex = at;
+    const start = tagStart.exec(lower)?.index ?? -1;
     if (start !== at) yield { kind: "text", text: html.slice(at, start === -1 ? undefined : start) };
     if (start === -1) return;
     if (html.startsWith("<!--", start)) {
       const end = find("-->", start + 4);
       at = end === -1 ? html.length : end + 3;
-      continue;
-    }
-    if (!/[a-z/!?]/.test(lower[start + 1] ?? "")) {
-      yield { kind: "text", text: "<" };
-      at = start + 1;
       continue;
     }
     const end = endOfTag(html, start + 1);

@@ -1,5 +1,16 @@
 /** What no argument of a file tool can reach, whoever chose it. */
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createFence } from "../../../src/agent/tools/fence.js";
@@ -132,6 +143,9 @@ describe("sessions, state and configuration", () => {
     await expect(textOf(bench, "alias/telegram_42.jsonl")).rejects.toThrow("out of reach");
     await expect(bench.fence.write("alias/x.jsonl", "x")).rejects.toThrow("out of reach");
     await expect(textOf(bench, "twin.json")).rejects.toThrow("out of reach");
+    const open = openSync(bench.at("sessions/telegram_42.jsonl"), "r");
+    onTestFinished(() => closeSync(open));
+    await expect(textOf(bench, `/proc/self/fd/${open}`)).rejects.toThrow("out of reach");
   });
 
   it("stay so where the folder is itself a link", async () => {
