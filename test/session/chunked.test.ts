@@ -2,10 +2,10 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, renameSync, rmSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync, truncateSync, utimesSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Row } from "../../src/message.js";
 import { openStore } from "../../src/session/open.js";
 import { parsePythonJson, pythonJson } from "../../src/session/python-json.js";
@@ -419,6 +419,27 @@ describe("the state file", () => {
     expect(house.text("session-s.state.json.damaged-2026-06-30T123456")).toBe("garbage");
   });
 
+  it("is there before the first row: whose rows they are is never in doubt", async () => {
+    const house = openWorkspace();
+    const seen: string[] = [];
+    const watcher = watch(house.folder, (_, name) => void (name?.startsWith("session-") && seen.push(name)));
+    await conversation(house, 1);
+    await vi.waitFor(() => expect(new Set(seen).size).toBe(2));
+    watcher.close();
+    expect([...new Set(seen)]).toEqual(["session-s.state.json", "session-s.1.jsonl"]);
+  });
+
+  it("alone, as a crash at creation leaves it, is an empty conversation that begins at chunk 1 (000-1, 000-11)", async () => {
+    const house = openWorkspace();
+    await conversation(house, 1);
+    rmSync(join(house.folder, "session-s.1.jsonl"));
+    const log = await chunked(house).open("s");
+    expect(log.length).toBe(0);
+    expect(await list(house)).toMatchObject([{ key: "s" }]);
+    await add(log, "m1");
+    expect(house.text("session-s.1.jsonl")).toBe(line("m1"));
+  });
+
   it("may hold a cursor beyond the rows: then nothing is hidden", async () => {
     const house = openWorkspace();
     await conversation(house, 4);
@@ -588,6 +609,13 @@ describe("names", () => {
     expect((await list(house)).map(({ key }) => key).sort()).toEqual(["a:b", "a_b"]);
   });
 
+  it("lets the first key to open chunks without a name keep them", async () => {
+    const house = openWorkspace({ "session-a_b.1.jsonl": line("m1") });
+    const store = chunked(house);
+    expect(all(await store.open("a:b"))).toEqual(["m1"]);
+    expect(all(await store.open("a_b"))).toEqual([]);
+  });
+
   it("is not disturbed by stray files (000-20)", async () => {
     const house = openWorkspace({
       "session-s.bak.jsonl": "x\n",
@@ -646,6 +674,19 @@ describe("many writers", () => {
     const three = await chunked(house).open("s");
     writeFileSync(join(house.folder, "session-s.2.jsonl"), line("foreign"));
     expect(await three.isCurrent()).toBe(false);
+  });
+
+  it("notices a state of the same size and time by its bytes (000-24)", async () => {
+    const house = openWorkspace();
+    await conversation(house, 2);
+    const path = join(house.folder, "session-s.state.json");
+    const time = new Date(2026, 0, 1);
+    utimesSync(path, time, time);
+    const log = await chunked(house).open("s");
+    writeFileSync(path, house.text("session-s.state.json").replace('"last_consolidated": 0', '"last_consolidated": 2'));
+    utimesSync(path, time, time);
+    expect(await log.isCurrent()).toBe(true);
+    await expect(add(log, "lost?")).rejects.toThrow(ChangedElsewhere);
   });
 
   it("of one process: nothing lost, nothing interleaved, no chunk over its size (000-24)", async () => {
@@ -827,17 +868,17 @@ describe("replacing", () => {
     }
   });
 
-  it("counts no chunk that is out of use, even if it kept its name and the state has to be counted anew", async () => {
-    const house = openWorkspace();
-    const log = await conversation(house, 3);
-    await log.replace(log.header, ["n1", "n2", "n3", "n4"].map(row));
-    renameSync(
-      join(house.folder, "session-s.1.jsonl.cleared-2026-06-30T123456"),
-      join(house.folder, "session-s.1.jsonl"),
-    );
-    editState(house, { rows_before_newest: null });
-    expect(all(await chunked(house).open("s"))).toEqual(["n1", "n2", "n3", "n4"]);
-  });
+  it.each(["session-s.1.jsonl", "session-s.1.jsonl.new"])(
+    "never counts %s again once it is out of use, whatever the state has lost",
+    async (name) => {
+      const house = openWorkspace();
+      const log = await conversation(house, 3);
+      await log.replace(log.header, ["n1", "n2", "n3", "n4"].map(row));
+      renameSync(join(house.folder, "session-s.1.jsonl.cleared-2026-06-30T123456"), join(house.folder, name));
+      editState(house, { rows_before_newest: null });
+      expect(all(await chunked(house).open("s"))).toEqual(["n1", "n2", "n3", "n4"]);
+    },
+  );
 
   it("of a session through the manager: /new empties it and the next rows are all there is", async () => {
     const house = openWorkspace();
