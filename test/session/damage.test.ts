@@ -156,14 +156,15 @@ describe("a file cut off at any byte (004-19, 004-20)", () => {
   });
 });
 
-const accidents: readonly (readonly [string, (byte: number) => number])[] = [
-  ["xor 0x01", (byte) => byte ^ 0x01],
-  ["xor 0x20", (byte) => byte ^ 0x20],
-  ["xor 0xff", (byte) => byte ^ 0xff],
-  ["to NUL", () => 0x00],
-  ["to a newline", () => 0x0a],
-  ["to a carriage return", () => 0x0d],
-  ["to a quote", () => 0x22],
+/** What happens to a byte, and to which: where two of them do much the same, one is tried at every third. */
+const accidents: readonly (readonly [string, number, (byte: number) => number])[] = [
+  ["xor 0x01", 1, (byte) => byte ^ 0x01],
+  ["xor 0x20", 3, (byte) => byte ^ 0x20],
+  ["xor 0xff", 1, (byte) => byte ^ 0xff],
+  ["to NUL", 3, () => 0x00],
+  ["to a newline", 1, () => 0x0a],
+  ["to a carriage return", 3, () => 0x0d],
+  ["to a quote", 1, () => 0x22],
 ];
 
 function changed(offset: number, change: (byte: number) => number): Buffer {
@@ -172,11 +173,12 @@ function changed(offset: number, change: (byte: number) => number): Buffer {
   return bytes;
 }
 
-describe.each(accidents)("any one byte changed %s (004-19)", (name, change) => {
+describe.each(accidents)("any one byte changed %s (004-19)", (name, every, change) => {
   it("costs at most the row it is in", async () => {
     const { read } = scene();
     const wrong: unknown[] = [];
     for (let offset = 0; offset < whole.length; offset++) {
+      if (offset % every !== 0 && !isLineEnd(offset) && !isLineEnd(offset - 1)) continue;
       const found = await read(changed(offset, change));
       const hit = isLineEnd(offset) ? undefined : (lineAt[offset] ?? 0) - 1; // the row, -1 for the header
       const others = rowTexts.filter((_, row) => row !== hit);
