@@ -1,27 +1,32 @@
 /** `nanogate sessions convert`: moves all conversations to another driver; exactly one driver holds a conversation. */
-import { mkdir, rename } from "node:fs/promises";
-import { basename, join, relative } from "node:path";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, rename } from "node:fs/promises";
+import { basename, dirname, join, relative } from "node:path";
 import { type Command, Option } from "commander";
 import { type DriverName, driverNames, openStore } from "../session/open.js";
 import { pythonJson } from "../session/python-json.js";
 import type { SessionStore } from "../session/store.js";
-import { UserError } from "../util/errors.js";
+import { replaceFile } from "../util/atomic-write.js";
+import { errorCode, UserError } from "../util/errors.js";
 import { systemClock } from "../world.js";
 import { type CommandParts, createProgress, type DefineCommand } from "./terminal.js";
-import { listed, openWorkspaceStore } from "./workspace-store.js";
+import { listed, openWorkspaceStore, type Where } from "./workspace-store.js";
 
 export function addConvertCommand(command: DefineCommand, { terminal }: CommandParts): void {
   command("convert", "move all conversations to another driver")
     .addOption(new Option("--to <driver>", "the driver to move to").choices(driverNames).makeOptionMandatory())
     .action(async (options: { to: DriverName; json?: boolean }, self: Command) => {
-      const { settings, store, driver } = openWorkspaceStore(self.optsWithGlobals());
+      const where = self.optsWithGlobals<Where>();
+      const { settings, store, driver } = openWorkspaceStore(where);
       if (driver === options.to) {
         throw new UserError(
           `The sessions are kept by ${driver} already.`,
           `Name another driver: ${driverNames.join(", ")}.`,
         );
       }
-      const target = openStore({ workspace: settings.workspace, driver: options.to });
+      const { segmentSize } = settings.sessions;
+      const target = openStore({ workspace: settings.workspace, driver: options.to, segmentSize });
+      const files = await store.files();
       const all = await listed(store);
       const progress = createProgress(terminal, `converting to ${options.to}`);
       for (const [at, { key }] of all.entries()) {
@@ -29,7 +34,6 @@ export function addConvertCommand(command: DefineCommand, { terminal }: CommandP
         progress.step(at + 1, all.length);
       }
       progress.end();
-      const files = await store.files();
       await store.close();
       await target.close();
       const aside = join(
@@ -38,13 +42,31 @@ export function addConvertCommand(command: DefineCommand, { terminal }: CommandP
         `converted-${driver}-${systemClock().slice(0, 19).replaceAll(":", "")}`,
       );
       await mkdir(aside);
-      for (const file of files) await rename(file, join(aside, basename(file)));
+      for (const file of files.filter((path) => existsSync(path))) await rename(file, join(aside, basename(file)));
+      const isConfigured = where.workspace === undefined && where.driver === undefined;
+      if (isConfigured) await configureDriver(join(settings.home, "nanogate.json"), options.to);
       if (options.json) return terminal.out(pythonJson({ converted: all.length, from: driver, to: options.to, aside }));
       terminal.out(
         `Converted ${all.length} conversations from ${driver} to ${options.to}. The old files are in ${relative(settings.workspace, aside)}.\n` +
-          `Now set {"sessions": {"driver": "${options.to}"}} in ${join(settings.home, "nanogate.json")}.`,
+          (isConfigured
+            ? `sessions.driver in ${join(settings.home, "nanogate.json")} is ${options.to} now.`
+            : `Use it with --driver ${options.to}, or set sessions.driver in nanogate.json.`),
       );
     });
+}
+
+/** Sets `sessions.driver`, leaving everything else in the file as it is. */
+async function configureDriver(file: string, driver: DriverName): Promise<void> {
+  const text = await readFile(file, "utf8").catch((error: unknown) => {
+    if (errorCode(error) === "ENOENT") return "{}";
+    throw error;
+  });
+  const config = JSON.parse(text) as Record<string, object>;
+  const next = { ...config, sessions: { ...config["sessions"], driver } };
+  await mkdir(dirname(file), { recursive: true });
+  await replaceFile(file, async (handle) => {
+    await handle.writeFile(`${JSON.stringify(next, undefined, 2)}\n`);
+  });
 }
 
 /** Copies and reads back; a conversation that is already there must be the same. */

@@ -1,5 +1,4 @@
 /** `nanogate sessions`: look at and export the conversations of a workspace. */
-import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
 import { type Command, Option } from "commander";
 import type { Row } from "../message.js";
@@ -61,9 +60,9 @@ export function addSessionsCommand(program: Command, parts: CommandParts): void 
   command("path <key>", "where a conversation lies, or would lie").action(
     async (key: string, options, self: Command) => {
       const { store } = open(self);
-      const { path, length } = await store.open(key);
+      const { path, isStored } = await store.open(key);
       await store.close();
-      terminal.out(options.json ? pythonJson({ key, path, exists: length > 0 || existsSync(path) }) : path);
+      terminal.out(options.json ? pythonJson({ key, path, exists: isStored }) : path);
     },
   );
 

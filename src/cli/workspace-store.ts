@@ -1,5 +1,4 @@
 /** The sessions a command works on, and finding one of them. */
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { findHome, nanobotHome } from "../config/home.js";
 import { loadSettings, type Settings } from "../config/load.js";
@@ -7,14 +6,15 @@ import { asDriver, type DriverName, openStore } from "../session/open.js";
 import type { SessionLog, SessionStore, SessionSummary } from "../session/store.js";
 import { NotFound } from "./terminal.js";
 
-type Where = { readonly home?: string; readonly workspace?: string; readonly driver?: string };
+export type Where = { readonly home?: string; readonly workspace?: string; readonly driver?: string };
 
 /** The store of the workspace that flags, environment and configuration agree on. */
 export function openWorkspaceStore(where: Where): { settings: Settings; store: SessionStore; driver: DriverName } {
   const settings = loadSettings(findHome(where.home, process.env), process.env);
   const workspace = where.workspace ?? settings.workspace;
   const driver = asDriver(where.driver ?? settings.sessions.driver);
-  const store = openStore({ workspace, driver, legacyFolder: join(nanobotHome(), "sessions") });
+  const { segmentSize } = settings.sessions;
+  const store = openStore({ workspace, driver, segmentSize, legacyFolder: join(nanobotHome(), "sessions") });
   return { settings: { ...settings, workspace }, store, driver };
 }
 
@@ -26,7 +26,7 @@ export async function listed(store: SessionStore): Promise<SessionSummary[]> {
 
 export async function existing(store: SessionStore, key: string): Promise<SessionLog> {
   const log = await store.open(key);
-  if (log.length > 0 || existsSync(log.path)) return log;
+  if (log.isStored) return log;
   const keys = (await listed(store)).map((summary) => summary.key);
   const near = keys.filter((other) => other.includes(key) || key.includes(other)).slice(0, 3);
   throw new NotFound(

@@ -97,6 +97,10 @@ export class ChunkedLog implements SessionLog {
     this.header = completeHeader(key, {}, 0, parts.clock());
   }
 
+  get isStored(): boolean {
+    return this.#disk.state !== undefined || this.#disk.newest !== undefined;
+  }
+
   get length(): number {
     return this.#disk.rowsBefore + (this.#disk.newest?.rows ?? 0);
   }

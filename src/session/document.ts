@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { Row, SessionKey } from "../message.js";
 import { localIsoTime } from "../util/clock.js";
 import { reasonOf } from "../util/errors.js";
+import { UserError } from "../util/errors.js";
 import type { Clock, Log } from "../world.js";
 import { type DocumentBackend, type Entry, noEntry } from "./document-backend.js";
 import {
@@ -76,7 +77,17 @@ export function createDocumentStore(options: DocumentOptions): SessionStore {
       }
     },
 
-    files: async () => (options.backend === undefined && existsSync(file) ? [file] : []),
+    async files() {
+      if (options.backend !== undefined || !existsSync(file)) return [];
+      for await (const { key } of backend.list("")) {
+        if (key.startsWith(keyPrefix(agentId)) || key.startsWith("aside-")) continue;
+        throw new UserError(
+          `${file} also holds histories of other agents (${key}).`,
+          "Move those to a file of their own first; a file can only move as a whole.",
+        );
+      }
+      return [file, `${file}-wal`, `${file}-shm`].filter((path) => existsSync(path));
+    },
 
     close: () => backend.close(),
   };
@@ -130,6 +141,9 @@ async function openLog(key: SessionKey, parts: Parts): Promise<DocumentLog> {
     },
     get length() {
       return messages.length;
+    },
+    get isStored() {
+      return revision !== noEntry;
     },
     path,
     isCurrent,

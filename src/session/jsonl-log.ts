@@ -72,6 +72,10 @@ export class JsonlLog implements SessionLog {
     if (disk.kind === "irregular") this.#report(disk.salvage.damage);
   }
 
+  get isStored(): boolean {
+    return this.#disk.kind !== "absent";
+  }
+
   async isCurrent(): Promise<boolean> {
     const now = await stampOf(this.path);
     return this.#disk.kind === "absent" ? now === undefined : sameStamp(this.#disk.stamp, now);
@@ -110,7 +114,7 @@ export class JsonlLog implements SessionLog {
       }
     });
     this.header = header;
-    this.length += rows.length;
+    this.length = rowsOn(this.#disk);
   }
 
   async replace(header: SessionHeader, rows: readonly Row[]): Promise<void> {
@@ -193,6 +197,10 @@ function isUntouched(path: string, disk: RegularFile): boolean {
   }
 }
 
+/** As counted, not as expected: another program may have appended at the very same time. */
+const rowsOn = (disk: Disk): number =>
+  disk.kind === "regular" ? disk.index.rows : disk.kind === "irregular" ? disk.salvage.rows.length : 0;
+
 /** Appends in one write, patches the header, and makes both durable. A failed append leaves the file as it was. */
 async function appendInPlace(path: string, disk: RegularFile, head: Buffer, texts: readonly Buffer[]): Promise<Disk> {
   const front = openSync(path, "r+");
@@ -211,8 +219,8 @@ async function appendInPlace(path: string, disk: RegularFile, head: Buffer, text
     }
     const stamp = fstatSync(front, { bigint: true });
     const index = extendIndex(disk.index, texts);
-    // Someone appended at the very same time: read what is there now instead of guessing.
-    if (Number(stamp.size) !== index.end) return (await readDisk(path)).disk;
+    // Someone appended at the very same time. With the old stamp this counts as changed, and the next access reads it.
+    if (Number(stamp.size) !== index.end) return { ...(await readDisk(path)).disk, stamp: disk.stamp } as Disk;
     return { kind: "regular", stamp, head, index };
   } finally {
     closeSync(front);

@@ -36,6 +36,8 @@ export type SessionLog = {
   readonly header: SessionHeader;
   /** All rows, also those not in memory. */
   readonly length: number;
+  /** Something is stored, be it a header only. */
+  readonly isStored: boolean;
   readonly path: string;
   /** Nobody has written since this log was opened or last wrote. */
   isCurrent(): Promise<boolean>;

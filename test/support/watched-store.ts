@@ -22,6 +22,9 @@ export function watched(store: SessionStore): Watched {
     get length() {
       return log.length;
     },
+    get isStored() {
+      return log.isStored;
+    },
     path: log.path,
     isCurrent: () => told("isCurrent", () => log.isCurrent()),
     read: (from, to) => {
