@@ -8,6 +8,24 @@ export type Address = { readonly channel: string; readonly chat: string };
 
 export const keyOf = ({ channel, chat }: Address): SessionKey => `${channel}:${chat}`;
 
+/** A message on its way in, as a channel hands it over. */
+export type Inbound = {
+  /** The platform's own id, unique within the channel: how a redelivery is recognised. */
+  readonly id: string;
+  /** Where it was said and will be answered. A topic or thread is part of `chat`: `-100:topic:5`, `11:thread:22`. */
+  readonly from: Address;
+  /** Who said it: ids and names that `allowFrom` may list, the most specific first. */
+  readonly sender: readonly string[];
+  readonly text: string;
+  /** Files that came with it, already saved. */
+  readonly media: readonly string[];
+};
+
+/** One message on its way out: what fits into one message of the platform. */
+export type Outbound =
+  | { readonly kind: "text"; readonly to: Address; readonly text: string }
+  | { readonly kind: "file"; readonly to: Address; readonly path: string; readonly caption: string };
+
 export type ToolCall = {
   readonly id: string;
   readonly type: "function";

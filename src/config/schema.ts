@@ -1,6 +1,6 @@
 /** What can be set: nanobot's keys and defaults, and nanogate's own, which live in nanogate.json. */
 import * as z from "zod/mini";
-import { decimal, flag, maybeText, optionalSection, section, text, textList, textMap, whole } from "./fields.js";
+import { decimal, flag, maybeText, optionalSection, section, text, textList, textMap, whole } from "../util/settings.js";
 
 const provider = section({
   apiKey: z._default(maybeText(), ""),

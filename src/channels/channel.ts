@@ -1,0 +1,95 @@
+/** The port of a channel: how messages of a platform come in and go out. A channel is one file and one line in index.ts. */
+import * as z from "zod/mini";
+import type { Address, Inbound, Outbound } from "../message.js";
+import { UserError } from "../util/errors.js";
+import type { World } from "../world.js";
+
+/** What a running channel is given. */
+export type Link = {
+  /**
+   * Stores the message and queues it, or recognises it as a repeat. Never waits for the turn. Only when it resolves may
+   * the platform be told that the message has arrived.
+   */
+  accept(message: Inbound): Promise<void>;
+  /** Proof of life: the platform has just answered us. A channel without any for a while counts as deaf. */
+  alive(): void;
+  /** May this sender speak here? Asked before anything is downloaded or shown as typing. */
+  mayEnter(from: Address, sender: readonly string[]): boolean;
+};
+
+/** What the platform calls the message it has taken. */
+export type Receipt = { readonly id: string };
+
+/** A message to be sent, with what is needed to send it once. */
+export type Sending = Outbound & {
+  /** The same for every try at the same message: what a platform can recognise a repeat by. */
+  readonly intent: string;
+  /** An earlier try may have arrived. A platform that cannot tell repeats apart says so in the message. */
+  readonly mayRepeat: boolean;
+};
+
+export type Channel = {
+  /** Receives until the signal aborts. Ends or throws when the connection cannot be kept; it is then run again. */
+  run(link: Link, signal: AbortSignal): Promise<void>;
+  /** Throws a {@link SendFailure} when the message was not taken; any other error means that nobody knows. */
+  send(message: Sending, signal: AbortSignal): Promise<Receipt>;
+  /** Cuts a text into parts that each fit into one message, without tearing anything that belongs together. */
+  split(text: string): readonly string[];
+  /** Shows that somebody is writing; lasts a few seconds. */
+  typing?(to: Address, signal: AbortSignal): Promise<void>;
+  /** Replaces a sent text, for answers that appear while they are being written. */
+  edit?(to: Address, receipt: Receipt, text: string, signal: AbortSignal): Promise<void>;
+};
+
+/** Why a message was not taken: `later` may work, `never` will not. */
+export class SendFailure extends Error {
+  override readonly name = "SendFailure";
+  readonly when: "later" | "never";
+  readonly afterMs: number | undefined;
+
+  constructor(when: "later" | "never", message: string, options: ErrorOptions & { readonly afterMs?: number } = {}) {
+    super(message, options);
+    this.when = when;
+    this.afterMs = options.afterMs;
+  }
+}
+
+export type ChannelWorld = World & {
+  /** Where a channel may keep the files that come with messages. */
+  readonly mediaFolder: string;
+  /** Where it may remember something across restarts. */
+  readonly stateFolder: string;
+};
+
+export type ChannelKind = {
+  readonly name: string;
+  /** Checks the settings and builds the channel; nothing is dialled yet. Heavy libraries are loaded here, not before. */
+  open(settings: unknown, world: ChannelWorld): Promise<Channel>;
+};
+
+type Definition<Schema extends z.ZodMiniType> = {
+  readonly name: string;
+  readonly settings: Schema;
+  create(settings: z.infer<Schema>, world: ChannelWorld): Channel | Promise<Channel>;
+};
+
+export function defineChannel<Schema extends z.ZodMiniType>({
+  name,
+  settings,
+  create,
+}: Definition<Schema>): ChannelKind {
+  return {
+    name,
+    async open(raw, world) {
+      const parsed = z.safeParse(settings, raw);
+      if (!parsed.success) throw wrongSettings(name, parsed.error.issues);
+      return create(parsed.data, world);
+    },
+  };
+}
+
+/** What is wrong in a channel's settings, each with its path in the configuration. */
+function wrongSettings(name: string, issues: readonly { path: readonly PropertyKey[]; message: string }[]): UserError {
+  const problems = issues.map(({ path, message }) => `channels.${[name, ...path.map(String)].join(".")}: ${message}`);
+  return new UserError(problems.join("\n    "), "Correct it in config.json.");
+}
