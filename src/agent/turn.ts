@@ -2,13 +2,14 @@
 import type { Address, Row, SessionKey } from "../message.js";
 import { ModelError, type Usage } from "../providers/provider.js";
 import { historyStart } from "../session/history.js";
+import { pythonJson } from "../session/python-json.js";
 import type { SessionManager } from "../session/manager.js";
 import type { Session } from "../session/session.js";
 import { type StoredResult, turnRows } from "../session/turn-rows.js";
 import type { Clock } from "../world.js";
 import { compactedView } from "./compaction.js";
 import { imageParts } from "./images.js";
-import { type LoopEnd, type LoopParts, runLoop, type TurnEvent } from "./loop.js";
+import { type LoopEnd, type LoopParts, runLoop, type Turn, type TurnEvent } from "./loop.js";
 import { runtimeContext, userContent } from "./prompt.js";
 
 export type TurnParts = LoopParts & {
@@ -41,11 +42,12 @@ export type TurnInput = {
   readonly media?: readonly string[];
   readonly signal: AbortSignal;
   readonly on?: (event: TurnEvent) => void;
-  readonly keep?: (stored: Row) => Promise<void> | void;
-};
+} & Partial<Pick<Turn, "keep" | "starting" | "resume">>;
 
-export type TurnResult = {
-  readonly session: Session;
+/** A turn that is thought through, but not written down yet. */
+export type Thought = {
+  /** What belongs into the session, each row with its timestamp. */
+  readonly rows: readonly Row[];
   /** Undefined: a tool has already written to this chat, nothing more is to be said. */
   readonly reply: string | undefined;
   readonly end: LoopEnd["end"];
@@ -53,12 +55,15 @@ export type TurnResult = {
   readonly usage: Usage;
 };
 
+export type TurnResult = Omit<Thought, "rows"> & { readonly session: Session };
+
 export const noAnswer = "I've completed processing but have no response to give.";
 
-export function createTurn(parts: TurnParts) {
+/** Answers a message; what was said is only returned. Whoever asks writes it down, by {@link storeTurn}. */
+export function createThinking(parts: TurnParts) {
   const { sessions, clock, store, settings } = parts;
 
-  return async function runTurn(input: TurnInput): Promise<TurnResult> {
+  return async function think(input: TurnInput): Promise<Thought> {
     const session = await sessions.getOrCreate(input.session);
     session.settle();
     const newest = session.slice(historyStart(session.length, session.lastConsolidated, store.viewMessages));
@@ -69,35 +74,61 @@ export function createTurn(parts: TurnParts) {
     const said = (to: Address): void => {
       saidHere ||= to.channel === input.from.channel && to.chat === input.from.chat;
     };
-    const loop = runLoop(parts, {
+    const turn: Turn = {
       system: await parts.prompt(session),
       past: compactedView(newest, settings.toolCompaction),
       question,
       context: { session: input.session, from: input.from, signal: input.signal, said },
       on: input.on ?? (() => {}),
       keep: input.keep ?? (() => {}),
-    });
-    const outcome = await loop.catch(async (error: unknown) => {
+      ...(input.starting && { starting: input.starting }),
+      ...(input.resume && { resume: input.resume }),
+    };
+    const outcome = await runLoop(parts, turn).catch(async (error: unknown) => {
       if (store.failed === "question" && error instanceof ModelError) {
-        session.addRows(turnRows([question], 0));
-        await sessions.save(session);
+        await storeTurn(sessions, input.session, turnRows([question], 0));
       }
       throw error;
     });
     input.signal.throwIfAborted();
-    session.addRows(storedRows(question, outcome, store, clock));
-    await sessions.save(session);
     const { end, toolsUsed, usage } = outcome;
     const reply = saidHere ? undefined : replyText(outcome, store, settings.maxIterations);
-    return { session, reply, end, toolsUsed, usage };
+    return { rows: storedRows(question, outcome, store, clock()), reply, end, toolsUsed, usage };
   };
 }
 
-function storedRows(question: Row, { end, rows, toolsUsed }: LoopEnd, store: StoreSettings, clock: Clock): Row[] {
-  const stored = turnRows([question, ...rows], 0, store.result);
-  const last = stored.at(-1);
+/** Answers a message and writes it down, all of it or nothing. */
+export function createTurn(parts: TurnParts) {
+  const think = createThinking(parts);
+  return async function runTurn(input: TurnInput): Promise<TurnResult> {
+    const { rows, ...rest } = await think(input);
+    return { session: await storeTurn(parts.sessions, input.session, rows), ...rest };
+  };
+}
+
+/**
+ * Appends a turn's rows to the session, durably. With `again` a crash may have come after the rows were written and
+ * before that was noted: if the session ends with them, they are there.
+ */
+export async function storeTurn(
+  sessions: SessionManager,
+  key: SessionKey,
+  rows: readonly Row[],
+  again: "again" | "first" = "first",
+): Promise<Session> {
+  const session = await sessions.getOrCreate(key);
+  const tail = session.slice(Math.max(0, session.length - rows.length));
+  if (rows.length === 0 || (again === "again" && pythonJson(tail) === pythonJson(rows))) return session;
+  session.addRows(rows);
+  await sessions.save(session);
+  return session;
+}
+
+function storedRows(question: Row, { end, rows, toolsUsed }: LoopEnd, store: StoreSettings, now: string): Row[] {
+  const stored = turnRows([question, ...rows], 0, store.result).map((row) => ({ ...row, timestamp: now }));
+  const last: Row | undefined = stored.at(-1);
   if (!store.toolsUsed || toolsUsed.length === 0 || end !== "answered" || last?.["role"] !== "assistant") return stored;
-  return [...stored.slice(0, -1), { ...last, timestamp: clock(), tools_used: toolsUsed }];
+  return [...stored.slice(0, -1), { ...last, tools_used: toolsUsed }];
 }
 
 function replyText({ end, text }: LoopEnd, store: StoreSettings, maxIterations: number): string {

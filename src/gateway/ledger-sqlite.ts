@@ -1,0 +1,364 @@
+/** The ledger in one SQLite file beside the configuration. */
+import { randomUUID } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Inbound, Outbound, SessionKey } from "../message.js";
+import { parsePythonJson, pythonJson } from "../session/python-json.js";
+import { UserError } from "../util/errors.js";
+import type { FinishedTurn, Item, Ledger, LedgerEntry, Part, Step } from "./ledger.js";
+
+export type SqliteLedgerParts = {
+  readonly file: string;
+  readonly now: () => number;
+  /** Told before and after everything that must survive a crash; the lab kills the process there. */
+  readonly reach: (point: string) => void;
+};
+
+/** Each is applied once, in order; never edited, only added to. */
+const migrations: readonly string[] = [
+  `CREATE TABLE inbox (
+     id INTEGER PRIMARY KEY, trace TEXT NOT NULL UNIQUE, channel TEXT NOT NULL, platform_id TEXT NOT NULL,
+     chat TEXT NOT NULL, session TEXT NOT NULL, message TEXT NOT NULL, received_at INTEGER NOT NULL,
+     attempts INTEGER NOT NULL DEFAULT 0, outcome TEXT, reason TEXT, finished_at INTEGER,
+     UNIQUE (channel, platform_id));
+   CREATE INDEX inbox_open ON inbox (id) WHERE outcome IS NULL;
+   CREATE TABLE steps (item INTEGER NOT NULL REFERENCES inbox (id), number INTEGER NOT NULL, step TEXT NOT NULL,
+     PRIMARY KEY (item, number)) WITHOUT ROWID;
+   CREATE TABLE turns (item INTEGER PRIMARY KEY REFERENCES inbox (id), turn TEXT NOT NULL, outcome TEXT NOT NULL,
+     reason TEXT, appended INTEGER NOT NULL DEFAULT 0);
+   CREATE TABLE outbox (
+     id INTEGER PRIMARY KEY, item INTEGER REFERENCES inbox (id), channel TEXT NOT NULL, chat TEXT NOT NULL,
+     message TEXT NOT NULL, state TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, next_at INTEGER NOT NULL,
+     may_repeat INTEGER NOT NULL DEFAULT 0, receipt TEXT, reason TEXT, created_at INTEGER NOT NULL, finished_at INTEGER);
+   CREATE INDEX outbox_open ON outbox (channel, chat, id) WHERE state IN ('held', 'pending', 'sending');
+   CREATE INDEX outbox_item ON outbox (item);
+   CREATE TABLE events (item INTEGER NOT NULL, at INTEGER NOT NULL, what TEXT NOT NULL, detail TEXT NOT NULL);
+   CREATE INDEX events_item ON events (item);`,
+];
+
+type Row = Record<string, string | number | null>;
+type Statement = {
+  run(...values: unknown[]): unknown;
+  get(...values: unknown[]): Row | undefined;
+  all(...values: unknown[]): Row[];
+};
+type Database = { exec(sql: string): void; prepare(sql: string): Statement; close(): void };
+
+export async function openSqliteLedger({ file, now, reach }: SqliteLedgerParts): Promise<Ledger> {
+  const { DatabaseSync } = await import("@photostructure/sqlite");
+  mkdirSync(dirname(file), { recursive: true });
+  const db = new DatabaseSync(file, { timeout: 5000 }) as unknown as Database;
+  db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
+  migrate(db, file);
+
+  const prepared = new Map<string, Statement>();
+  const sql = (text: string): Statement => {
+    const statement = prepared.get(text) ?? db.prepare(text);
+    prepared.set(text, statement);
+    return statement;
+  };
+
+  /** One transaction, with a place to die before and after it. */
+  const durably = <T>(point: string, work: () => T): T => {
+    reach(`before ${point}`);
+    db.exec("BEGIN IMMEDIATE");
+    let result: T;
+    try {
+      result = work();
+      db.exec("COMMIT");
+    } catch (error) {
+      db.exec("ROLLBACK");
+      throw error;
+    }
+    reach(`after ${point}`);
+    return result;
+  };
+
+  const event = (item: number, what: string, detail = ""): void => {
+    sql("INSERT INTO events (item, at, what, detail) VALUES (?, ?, ?, ?)").run(item, now(), what, plain(detail));
+  };
+
+  const addParts = (messages: readonly Outbound[], item: number | null, state: "held" | "pending"): void => {
+    for (const message of messages) {
+      sql(
+        "INSERT INTO outbox (item, channel, chat, message, state, next_at, created_at) VALUES (?, ?, ?, ?, ?, 0, ?)",
+      ).run(item, plain(message.to.channel), plain(message.to.chat), storable(message), state, now());
+    }
+  };
+
+  /** A message has its outcome once its turn is in the session and nothing of it is waiting to be sent. */
+  const settle = (item: number): void => {
+    const turn = sql("SELECT outcome, reason, appended FROM turns WHERE item = ?").get(item);
+    if (!turn || turn["appended"] !== 1) return;
+    const waiting = sql("SELECT 1 FROM outbox WHERE item = ? AND state IN ('held', 'pending', 'sending') LIMIT 1").get(
+      item,
+    );
+    if (waiting) return;
+    const lost = sql("SELECT reason FROM outbox WHERE item = ? AND state = 'failed' LIMIT 1").get(item);
+    const outcome = lost ? "failed" : turn["outcome"];
+    const reason = lost ? `not delivered: ${lost["reason"]}` : turn["reason"];
+    sql("UPDATE inbox SET outcome = ?, reason = ?, finished_at = ? WHERE id = ? AND outcome IS NULL").run(
+      outcome,
+      reason,
+      now(),
+      item,
+    );
+    sql("DELETE FROM steps WHERE item = ?").run(item);
+    event(item, "finished", [outcome, reason].filter(Boolean).join(": "));
+  };
+
+  const find = (id: string): Row | undefined =>
+    sql("SELECT * FROM inbox WHERE trace = ?1 OR platform_id = ?1 ORDER BY id DESC LIMIT 1").get(plain(id));
+
+  return {
+    inbox: {
+      async accept(message, session) {
+        const known = sql("SELECT id FROM inbox WHERE channel = ? AND platform_id = ?");
+        const ids = [plain(message.from.channel), plain(message.id)] as const;
+        if (known.get(...ids)) return "repeat";
+        return durably("accept", () => {
+          const trace = randomUUID().slice(0, 8) + randomUUID().slice(9, 13);
+          const receivedAt = now();
+          sql(
+            "INSERT INTO inbox (trace, channel, platform_id, chat, session, message, received_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+          ).run(trace, ...ids, plain(message.from.chat), storable(session), storable(message), receivedAt);
+          const id = Number(sql("SELECT last_insert_rowid() AS id").get()?.["id"]);
+          event(id, "received", `${message.from.channel} ${message.id}`);
+          return { id, trace, session, message, receivedAt };
+        });
+      },
+      async open() {
+        return sql("SELECT * FROM inbox WHERE outcome IS NULL ORDER BY id").all().map(itemOf);
+      },
+    },
+
+    journal: {
+      async begin(item) {
+        const attempt = durably("begin", () => {
+          sql("UPDATE inbox SET attempts = attempts + 1 WHERE id = ?").run(item.id);
+          const count = Number(sql("SELECT attempts FROM inbox WHERE id = ?").get(item.id)?.["attempts"]);
+          event(item.id, "attempt", String(count));
+          return count;
+        });
+        const steps = sql("SELECT step FROM steps WHERE item = ? ORDER BY number").all(item.id);
+        const turn = sql("SELECT turn, appended FROM turns WHERE item = ?").get(item.id);
+        return {
+          attempt,
+          steps: steps.map(({ step }) => read<Step>(step)),
+          finished: turn && read<FinishedTurn>(turn["turn"]),
+          appended: turn?.["appended"] === 1,
+        };
+      },
+      async keep(item, step) {
+        durably(step.kind === "row" ? "step" : "tool start", () => {
+          sql(
+            "INSERT INTO steps (item, number, step) SELECT ?1, coalesce(max(number), 0) + 1, ?2 FROM steps WHERE item = ?1",
+          ).run(item.id, storable(step));
+          if (step.kind === "started") event(item.id, "tool started", step.call);
+          else
+            event(
+              item.id,
+              step.now["role"] === "tool" ? "tool finished" : "model answered",
+              String(step.now["name"] ?? ""),
+            );
+        });
+      },
+      async finish(item, turn) {
+        durably("finish", () => {
+          sql("INSERT INTO turns (item, turn, outcome, reason) VALUES (?, ?, ?, ?)").run(
+            item.id,
+            storable(turn),
+            turn.outcome.kind,
+            plain(turn.outcome.reason ?? "") || null,
+          );
+          addParts(turn.messages, item.id, "held");
+          event(item.id, "turn finished", turn.outcome.kind);
+        });
+      },
+      async appended(item) {
+        durably("appended", () => {
+          sql("UPDATE turns SET appended = 1 WHERE item = ?").run(item.id);
+          sql("UPDATE outbox SET state = 'pending' WHERE item = ? AND state = 'held'").run(item.id);
+          event(item.id, "saved");
+          settle(item.id);
+        });
+      },
+      async release(item) {
+        durably("release", () => {
+          sql("UPDATE inbox SET attempts = max(attempts - 1, 0) WHERE id = ?").run(item.id);
+          event(item.id, "broken off");
+        });
+      },
+    },
+
+    outbox: {
+      async add(messages, item) {
+        durably("add", () => addParts(messages, item?.id ?? null, "pending"));
+      },
+      async next(channel, chat) {
+        const row = sql(
+          "SELECT * FROM outbox WHERE channel = ? AND chat = ? AND state IN ('held', 'pending', 'sending') ORDER BY id LIMIT 1",
+        ).get(plain(channel), plain(chat));
+        // What is held back until its turn is saved also holds back what comes after it: order within a chat is kept.
+        return row === undefined || row["state"] === "held" ? undefined : partOf(row);
+      },
+      async waiting() {
+        return sql("SELECT DISTINCT channel, chat FROM outbox WHERE state IN ('pending', 'sending')")
+          .all()
+          .map(({ channel, chat }) => ({ channel: String(channel), chat: String(chat) }));
+      },
+      async change(part, change) {
+        durably(change.kind, () => {
+          if (change.kind === "sending") {
+            sql("UPDATE outbox SET state = 'sending', attempts = attempts + 1 WHERE id = ?").run(part.id);
+          } else if (change.kind === "later") {
+            sql("UPDATE outbox SET state = 'pending', next_at = ?, reason = ?, may_repeat = ? WHERE id = ?").run(
+              change.at,
+              plain(change.reason),
+              change.mayRepeat ? 1 : 0,
+              part.id,
+            );
+          } else {
+            const receipt = change.kind === "sent" ? plain(change.receipt) : null;
+            sql("UPDATE outbox SET state = ?, receipt = ?, reason = ?, finished_at = ? WHERE id = ?").run(
+              change.kind === "sent" ? "sent" : "failed",
+              receipt,
+              change.kind === "never" ? plain(change.reason) : null,
+              now(),
+              part.id,
+            );
+          }
+          if (part.item === undefined) return;
+          const detail = change.kind === "sent" ? change.receipt : change.kind === "sending" ? "" : change.reason;
+          event(part.item, partEvents[change.kind], detail);
+          if (change.kind === "sent" || change.kind === "never") settle(part.item);
+        });
+      },
+    },
+
+    reports: {
+      note: (item, what, detail) => event(item.id, what, detail),
+      async trace(id) {
+        const row = find(id);
+        if (!row) return undefined;
+        const events = sql("SELECT at, what, detail FROM events WHERE item = ? ORDER BY rowid").all(row["id"]);
+        return {
+          entry: entryOf(row),
+          events: events.map(({ at, what, detail }) => ({
+            at: Number(at),
+            what: String(what),
+            detail: String(detail),
+          })),
+        };
+      },
+      async entries(filter, limit) {
+        const where = filter === "all" ? "" : "WHERE outcome IS NULL OR outcome IN ('failed', 'dead')";
+        return sql(`SELECT * FROM inbox ${where} ORDER BY id DESC LIMIT ?`).all(limit).map(entryOf);
+      },
+      async summary() {
+        const rows = sql("SELECT coalesce(outcome, 'open') AS outcome, count(*) AS count FROM inbox GROUP BY 1").all();
+        const outcomes = Object.fromEntries(rows.map(({ outcome, count }) => [String(outcome), Number(count)]));
+        const unsent = sql("SELECT count(*) AS count FROM outbox WHERE state IN ('held', 'pending', 'sending')").get();
+        return {
+          open: outcomes["open"] ?? 0,
+          dead: outcomes["dead"] ?? 0,
+          unsent: Number(unsent?.["count"]),
+          outcomes,
+        };
+      },
+      async retry(trace) {
+        const row = find(trace);
+        if (!row || (row["outcome"] !== "failed" && row["outcome"] !== "dead")) return false;
+        durably("retry", () => {
+          const item = Number(row["id"]);
+          const unsent = sql("SELECT 1 FROM outbox WHERE item = ? AND state = 'failed' LIMIT 1").get(item);
+          const turn = sql("SELECT outcome FROM turns WHERE item = ?").get(item);
+          sql("UPDATE inbox SET outcome = NULL, reason = NULL, finished_at = NULL, attempts = 0 WHERE id = ?").run(
+            item,
+          );
+          if (unsent && turn?.["outcome"] === "answered") {
+            // The answer stands in the session already; only the sending is tried again.
+            sql(
+              "UPDATE outbox SET state = 'pending', next_at = 0, created_at = ? WHERE item = ? AND state = 'failed'",
+            ).run(now(), item);
+          } else {
+            sql("DELETE FROM turns WHERE item = ?").run(item);
+            sql("DELETE FROM steps WHERE item = ?").run(item);
+          }
+          event(item, "retried by the owner");
+        });
+        return true;
+      },
+      async discard(trace) {
+        const row = find(trace);
+        if (!row || row["outcome"] !== null) return false;
+        durably("discard", () => {
+          const item = Number(row["id"]);
+          sql(
+            "UPDATE inbox SET outcome = 'silent', reason = 'discarded by the owner', finished_at = ? WHERE id = ?",
+          ).run(now(), item);
+          sql(
+            "UPDATE outbox SET state = 'failed', reason = 'discarded', finished_at = ? WHERE item = ? AND state IN ('held', 'pending', 'sending')",
+          ).run(now(), item);
+          event(item, "discarded by the owner");
+        });
+        return true;
+      },
+    },
+
+    async close() {
+      db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+      db.close();
+    },
+  };
+}
+
+const partEvents = { sending: "sending", sent: "sent", later: "not sent yet", never: "not sent" } as const;
+
+function migrate(db: Database, file: string): void {
+  const version = Number(db.prepare("PRAGMA user_version").get()?.["user_version"]);
+  if (version > migrations.length) {
+    throw new UserError(
+      `${file} was written by a newer nanogate (its version is ${version}, this one knows ${migrations.length}).`,
+      "Use the newer nanogate again, or move the file away: open messages in it would be lost.",
+    );
+  }
+  for (const [at, migration] of migrations.entries()) {
+    if (at >= version) db.exec(`BEGIN; ${migration}; PRAGMA user_version = ${at + 1}; COMMIT`);
+  }
+}
+
+/** SQLite cuts texts at a NUL; in JSON it is escaped, elsewhere it has no business. */
+const plain = (text: string): string => text.replaceAll("\0", "").toWellFormed();
+const storable = (value: unknown): string => pythonJson(value, { ascii: true });
+const read = <T>(text: string | number | null | undefined): T => parsePythonJson(String(text)) as T;
+
+const itemOf = (row: Row): Item => ({
+  id: Number(row["id"]),
+  trace: String(row["trace"]),
+  session: read<SessionKey>(row["session"]),
+  message: read<Inbound>(row["message"]),
+  receivedAt: Number(row["received_at"]),
+});
+
+const partOf = (row: Row): Part => ({
+  id: Number(row["id"]),
+  item: row["item"] === null || row["item"] === undefined ? undefined : Number(row["item"]),
+  message: read<Outbound>(row["message"]),
+  attempts: Number(row["attempts"]),
+  createdAt: Number(row["created_at"]),
+  nextAt: Number(row["next_at"]),
+  // Found in the state `sending`, the process died during the request.
+  mayRepeat: row["may_repeat"] === 1 || row["state"] === "sending",
+});
+
+const entryOf = (row: Row): LedgerEntry => ({
+  trace: String(row["trace"]),
+  channel: String(row["channel"]),
+  chat: String(row["chat"]),
+  text: read<Inbound>(row["message"]).text,
+  receivedAt: Number(row["received_at"]),
+  attempts: Number(row["attempts"]),
+  outcome: row["outcome"] === null ? undefined : String(row["outcome"]),
+  reason: row["reason"] === null ? undefined : String(row["reason"]),
+});

@@ -1,0 +1,136 @@
+/**
+ * The port of the ledger: what has been accepted, how far each turn has come, what is to be sent. Every call is durable
+ * when it resolves. If the process dies anywhere, the ledger and the session files together say what still has to happen.
+ */
+import type { Inbound, Outbound, Row, SessionKey } from "../message.js";
+import type { Usage } from "../providers/provider.js";
+
+/** An accepted message. */
+export type Item = {
+  readonly id: number;
+  /** How people name it: `nanogate trace <trace>`. */
+  readonly trace: string;
+  readonly session: SessionKey;
+  readonly message: Inbound;
+  readonly receivedAt: number;
+};
+
+/** The one end of every accepted message. */
+export type Outcome = {
+  /** `failed`: it could not be answered, and the chat was told. `dead`: it brought the process down again and again. */
+  readonly kind: "answered" | "silent" | "failed" | "dead";
+  readonly reason?: string;
+};
+
+/** A finished step of a turn that is not finished itself. */
+export type Step =
+  /** A row as the model is shown it, and as it is stored where that differs. */
+  | { readonly kind: "row"; readonly now: Row; readonly stored: Row }
+  /** A tool has been started; if no row of it follows, nobody knows how far it came. */
+  | { readonly kind: "started"; readonly call: string };
+
+/** A turn that only has to be written down and told. */
+export type FinishedTurn = {
+  /** What goes into the session, with its timestamps. */
+  readonly rows: readonly Row[];
+  /** What goes to the chat, one entry per message of the platform. */
+  readonly messages: readonly Outbound[];
+  readonly outcome: Outcome;
+  readonly usage?: Usage;
+};
+
+export type Inbox = {
+  /** Stores the message, or recognises it by the platform's id. */
+  accept(message: Inbound, session: SessionKey): Promise<Item | "repeat">;
+  /** Accepted and not finished, oldest first: what a new process has to go on with. */
+  open(): Promise<readonly Item[]>;
+};
+
+export type Journal = {
+  /** Counts an attempt and tells how far earlier ones came. */
+  begin(item: Item): Promise<{
+    readonly attempt: number;
+    readonly steps: readonly Step[];
+    readonly finished: FinishedTurn | undefined;
+    readonly appended: boolean;
+  }>;
+  keep(item: Item, step: Step): Promise<void>;
+  /** The turn and everything it has to say, as one unit. */
+  finish(item: Item, turn: FinishedTurn): Promise<void>;
+  /** Its rows are in the session; from now on it may be told. */
+  appended(item: Item): Promise<void>;
+  /** An attempt that was broken off on purpose does not count. */
+  release(item: Item): Promise<void>;
+};
+
+/** One message on its way out. */
+export type Part = {
+  readonly id: number;
+  readonly item: number | undefined;
+  readonly message: Outbound;
+  readonly attempts: number;
+  readonly createdAt: number;
+  /** Not before this time. */
+  readonly nextAt: number;
+  /** A try whose end nobody knows: it may have arrived. */
+  readonly mayRepeat: boolean;
+};
+
+export type PartChange =
+  | { readonly kind: "sending" }
+  | { readonly kind: "sent"; readonly receipt: string }
+  | { readonly kind: "later"; readonly at: number; readonly reason: string; readonly mayRepeat: boolean }
+  | { readonly kind: "never"; readonly reason: string };
+
+export type Outbox = {
+  /** Something to say besides a turn's answer: progress, a message to another chat, a reminder. */
+  add(messages: readonly Outbound[], item?: Item): Promise<void>;
+  /** The next message of a chat that may be told, or undefined. */
+  next(channel: string, chat: string): Promise<Part | undefined>;
+  /** Chats with something to be sent. */
+  waiting(): Promise<readonly { readonly channel: string; readonly chat: string }[]>;
+  change(part: Part, change: PartChange): Promise<void>;
+};
+
+/** The life of one message, for people. */
+export type TraceEvent = { readonly at: number; readonly what: string; readonly detail: string };
+
+export type LedgerSummary = {
+  readonly open: number;
+  readonly unsent: number;
+  readonly dead: number;
+  readonly outcomes: Readonly<Record<string, number>>;
+};
+
+export type LedgerEntry = {
+  readonly trace: string;
+  readonly channel: string;
+  readonly chat: string;
+  readonly text: string;
+  readonly receivedAt: number;
+  readonly attempts: number;
+  readonly outcome: string | undefined;
+  readonly reason: string | undefined;
+};
+
+export type Reports = {
+  /** A step in the life of a message that changes nothing. */
+  note(item: Item, what: string, detail?: string): void;
+  trace(
+    idOrPlatformId: string,
+  ): Promise<{ readonly entry: LedgerEntry; readonly events: readonly TraceEvent[] } | undefined>;
+  /** Newest first. `problems`: open, failed and dead ones only. */
+  entries(filter: "problems" | "all", limit: number): Promise<readonly LedgerEntry[]>;
+  summary(): Promise<LedgerSummary>;
+  /** Puts a failed or dead message back; or drops an open one for good. False if there is none to do it with. */
+  retry(trace: string): Promise<boolean>;
+  discard(trace: string): Promise<boolean>;
+};
+
+export type Ledger = {
+  readonly inbox: Inbox;
+  readonly journal: Journal;
+  readonly outbox: Outbox;
+  readonly reports: Reports;
+  close(): Promise<void>;
+};
