@@ -32,8 +32,18 @@ export type Turn = {
   readonly question: Row;
   readonly context: ToolContext;
   readonly on: (event: TurnEvent) => void;
-  /** Told of every finished step before the next begins, with the form in which it will be stored. */
-  readonly keep: (stored: Row) => Promise<void> | void;
+  /** Told of every finished step before the next begins: the form in which it will be stored, and as the model sees it. */
+  readonly keep: (stored: Row, now: Row) => Promise<void> | void;
+  /** Told before a tool is run. */
+  readonly starting?: (call: ToolCall) => Promise<void> | void;
+  /** How far an earlier attempt came that was cut short. */
+  readonly resume?: Resume;
+};
+
+export type Resume = {
+  readonly rows: readonly { readonly now: Row; readonly stored: Row }[];
+  /** Ids of calls that were started; without a row of theirs nobody knows how far they came. */
+  readonly started: ReadonlySet<string>;
 };
 
 /** What can be shown of a turn while it runs. */
@@ -60,21 +70,44 @@ export type LoopEnd = {
 export async function runLoop({ model, tools, settings }: LoopParts, turn: Turn): Promise<LoopEnd> {
   const shown: Row[] = [turn.question];
   const stored: Row[] = [];
-  const toolsUsed: string[] = [];
   let usage: Usage = { input: 0, output: 0, cached: 0 };
   let lastText: string | null = null;
-  const keep = async (now: Row, form: Row): Promise<void> => {
-    await turn.keep(form);
+  const add = (form: Row, now: Row): void => {
     shown.push(now);
     stored.push(form);
+    if (now["role"] === "assistant") lastText = withoutThinking(now["content"] as string | null) ?? lastText;
   };
-  const done = (end: LoopEnd["end"], text: string | null): LoopEnd => ({ end, text, rows: stored, toolsUsed, usage });
+  const keep = async (form: Row, now: Row): Promise<void> => {
+    await turn.keep(form, now);
+    add(form, now);
+  };
+  const done = (end: LoopEnd["end"], text: string | null): LoopEnd => ({
+    end,
+    text,
+    rows: stored,
+    toolsUsed: stored.flatMap(({ role, name }) => (role === "tool" ? [String(name)] : [])),
+    usage,
+  });
+  const useTools = async (calls: readonly ToolCall[]): Promise<void> => {
+    for (const call of calls) {
+      turn.on({ kind: "tool-call", call, hint: toolHint(call) });
+      const result = await toolResult(tools, call, turn);
+      const cut = truncated(result, settings.toolResultMaxChars);
+      const form = toolRow({ id: call.id, name: call.function.name }, result, cut, settings.toolCompaction);
+      await keep(form.stored, form.now);
+      turn.on({ kind: "tool-result", call, result: cut });
+    }
+  };
 
-  for (let step = 0; step < settings.maxIterations; step++) {
+  for (const { now, stored: form } of turn.resume?.rows ?? []) add(form, now);
+  const last = shown.at(-1);
+  if (last?.["role"] === "assistant" && last["tool_calls"] === undefined) return done("answered", lastText);
+  await useTools(unanswered(shown));
+
+  while (shown.filter(({ role }) => role === "assistant").length < settings.maxIterations) {
     const reply = asPythonStores(await ask(model, tools, settings, turn, shown));
     usage = added(usage, reply.usage);
     const text = withoutThinking(reply.text);
-    lastText = text ?? lastText;
     if (reply.toolCalls.length === 0) {
       const row = assistantRow(reply, text);
       if (text !== null) await keep(row, row);
@@ -84,21 +117,24 @@ export async function runLoop({ model, tools, settings }: LoopParts, turn: Turn)
     await keep(row, row);
     turn.on({ kind: "restart" });
     if (text !== null) turn.on({ kind: "progress", text });
-    for (const call of reply.toolCalls) {
-      toolsUsed.push(call.function.name);
-      turn.on({ kind: "tool-call", call, hint: toolHint(call) });
-      const result = await runTool(tools, call, turn.context);
-      const form = toolRow(
-        { id: call.id, name: call.function.name },
-        result,
-        truncated(result, settings.toolResultMaxChars),
-        settings.toolCompaction,
-      );
-      await keep(form.now, form.stored);
-      turn.on({ kind: "tool-result", call, result: String(form.now["content"]) });
-    }
+    await useTools(reply.toolCalls);
   }
   return done("out-of-steps", lastText);
+}
+
+/** A tool that was running when the process died is reported as interrupted, never run a second time behind one's back. */
+async function toolResult(tools: readonly Tool[], call: ToolCall, turn: Turn): Promise<string> {
+  if (turn.resume?.started.has(call.id)) return "Error: Task interrupted before this tool finished.";
+  await turn.starting?.(call);
+  return runTool(tools, call, turn.context);
+}
+
+/** The calls of the last assistant row that no tool row has answered yet. */
+function unanswered(rows: readonly Row[]): readonly ToolCall[] {
+  const at = rows.findLastIndex(({ role }) => role === "assistant");
+  const calls = (rows[at]?.["tool_calls"] ?? []) as readonly ToolCall[];
+  const answered = new Set(rows.slice(at + 1).map((row) => row["tool_call_id"]));
+  return calls.filter(({ id }) => !answered.has(id));
 }
 
 /** One call of the model. If it finds the request too long, the request shrinks until it does not. */
