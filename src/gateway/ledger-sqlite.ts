@@ -22,6 +22,7 @@ const migrations: readonly string[] = [
      attempts INTEGER NOT NULL DEFAULT 0, outcome TEXT, reason TEXT, finished_at INTEGER,
      UNIQUE (channel, platform_id));
    CREATE INDEX inbox_open ON inbox (id) WHERE outcome IS NULL;
+   CREATE INDEX inbox_chat ON inbox (channel, chat);
    CREATE TABLE steps (item INTEGER NOT NULL REFERENCES inbox (id), number INTEGER NOT NULL, step TEXT NOT NULL,
      PRIMARY KEY (item, number)) WITHOUT ROWID;
    CREATE TABLE turns (item INTEGER PRIMARY KEY REFERENCES inbox (id), turn TEXT NOT NULL, outcome TEXT NOT NULL,
@@ -129,6 +130,10 @@ export async function openSqliteLedger({ file, now, reach }: SqliteLedgerParts):
       },
       async open() {
         return sql("SELECT * FROM inbox WHERE outcome IS NULL ORDER BY id").all().map(itemOf);
+      },
+      async knows({ channel, chat }) {
+        const known = sql("SELECT 1 FROM inbox WHERE channel = ? AND chat = ? LIMIT 1");
+        return known.get(plain(channel), plain(chat)) !== undefined;
       },
     },
 

@@ -2,7 +2,7 @@
  * The port of the ledger: what has been accepted, how far each turn has come, what is to be sent. Every call is durable
  * when it resolves. If the process dies anywhere, the ledger and the session files together say what still has to happen.
  */
-import type { Inbound, Outbound, Row, SessionKey } from "../message.js";
+import type { Address, Inbound, Outbound, Row, SessionKey } from "../message.js";
 import type { Usage } from "../providers/provider.js";
 
 /** An accepted message. */
@@ -44,6 +44,8 @@ export type Inbox = {
   accept(message: Inbound, session: SessionKey): Promise<Item | "repeat">;
   /** Accepted and not finished, oldest first: what a new process has to go on with. */
   open(): Promise<readonly Item[]>;
+  /** Has anybody ever been heard in this chat? */
+  knows(chat: Address): Promise<boolean>;
 };
 
 export type Journal = {

@@ -1,0 +1,257 @@
+/**
+ * The path of a message: may this sender speak? is it /stop, which cannot wait its turn? then stored, queued in its
+ * lane, thought about, written down, told. Whatever is killed when, each accepted message ends in one recorded outcome.
+ */
+import type { Thought, TurnInput } from "../agent/turn.js";
+import type { TurnEvent } from "../agent/loop.js";
+import type { Channel } from "../channels/channel.js";
+import { type Address, type Inbound, keyOf, type Outbound, type Row, type SessionKey } from "../message.js";
+import { ModelError } from "../providers/provider.js";
+import { reasonOf } from "../util/errors.js";
+import type { Log } from "../world.js";
+import type { Access } from "./access.js";
+import type { CommandResult } from "./commands.js";
+import type { Delivery } from "./delivery.js";
+import { type Lanes, Stopped } from "./lanes.js";
+import type { FinishedTurn, Item, Ledger, Outcome, Step } from "./ledger.js";
+
+export type GatewayParts = {
+  readonly ledger: Ledger;
+  readonly channels: ReadonlyMap<string, Channel>;
+  readonly access: Access;
+  readonly lanes: Lanes;
+  readonly delivery: Delivery;
+  readonly agent: Agent;
+  readonly settings: GatewaySettings;
+  readonly log: Log;
+  readonly reach: (point: string) => void;
+};
+
+/** What thinks. */
+export type Agent = {
+  think(input: TurnInput): Promise<Thought>;
+  /** Writes a turn down; `again` if a crash may have come after that and before it was noted. */
+  store(session: SessionKey, rows: readonly Row[], again: "again" | "first"): Promise<void>;
+  runCommand(text: string, session: SessionKey, signal: AbortSignal): Promise<CommandResult | undefined>;
+  /** Ends what runs in the background for a chat; how many there were. */
+  stopSubagents(session: SessionKey): number;
+};
+
+export type GatewaySettings = {
+  /** So many messages may wait in one session. */
+  readonly maxQueue: number;
+  readonly sendProgress: boolean;
+  readonly sendToolHints: boolean;
+};
+
+export type Gateway = {
+  /** Resolves once the message is safely stored, or recognised, or turned away; never waits for the turn. */
+  accept(message: Inbound): Promise<void>;
+  /** A message nobody has to be let in for: from the program itself. */
+  acceptOwn(message: Inbound): Promise<void>;
+  /** Says something in a chat outside of a turn. */
+  say(messages: readonly Outbound[]): Promise<void>;
+  /** Goes on with what an earlier process left. */
+  resume(): Promise<void>;
+  /** Finishes or journals what is running, within `graceMs`. */
+  shutdown(graceMs: number): Promise<void>;
+};
+
+/** A message that has brought the process down so often is given up. */
+const maxAttempts = 3;
+const typingEveryMs = 4000;
+
+const told = {
+  dead: "I am sorry, something about this message makes me fail again and again. I have put it aside; please try to say it differently.",
+  failed: "I am sorry, something went wrong on my side and I could not answer. Please try again.",
+  busy: "I am still busy with your earlier messages and did not take this one. Please send it again a little later.",
+};
+
+/** The process is about to end; what was running goes on after the next start. */
+class ShuttingDown extends Error {}
+
+export function createGateway(parts: GatewayParts): Gateway {
+  const { ledger, channels, lanes, delivery, agent, settings, log, reach } = parts;
+  const { inbox, journal, outbox } = ledger;
+  let closing = false;
+
+  const split = (to: Address, text: string): Outbound[] => {
+    const pieces = channels.get(to.channel)?.split(text) ?? [text];
+    return pieces.map((piece) => ({ kind: "text", to, text: piece }));
+  };
+
+  const ending = (item: Item, outcome: Outcome, text?: string): FinishedTurn => ({
+    rows: [],
+    messages: text === undefined ? [] : split(item.message.from, text),
+    outcome,
+  });
+
+  /** From the journal's knowledge to a finished turn. */
+  const think = async (item: Item, steps: readonly Step[], signal: AbortSignal): Promise<FinishedTurn> => {
+    const { from, text, media } = item.message;
+    signal.throwIfAborted();
+    const command = await agent.runCommand(text, item.session, signal);
+    if (command?.kind === "reply") return ending(item, { kind: "answered" }, command.text);
+    const { rows, reply, usage } = await agent.think({
+      session: item.session,
+      from,
+      text,
+      media,
+      signal,
+      resume: {
+        rows: steps.flatMap((step) => (step.kind === "row" ? [step] : [])),
+        started: new Set(steps.flatMap((step) => (step.kind === "started" ? [step.call] : []))),
+      },
+      keep: (stored, now) => journal.keep(item, { kind: "row", now, stored }),
+      starting: ({ id }) => journal.keep(item, { kind: "started", call: id }),
+      on: (event) => void progress(item, event).catch((error: unknown) => log.warn(reasonOf(error))),
+    });
+    if (reply !== undefined) return { rows, messages: split(from, reply), outcome: { kind: "answered" }, usage };
+    return { rows, messages: [], outcome: { kind: "answered", reason: "by the message tool" }, usage };
+  };
+
+  const progress = async (item: Item, event: TurnEvent): Promise<void> => {
+    const text =
+      event.kind === "progress" && settings.sendProgress
+        ? event.text
+        : event.kind === "tool-call" && settings.sendToolHints
+          ? event.hint
+          : undefined;
+    if (text === undefined) return;
+    await outbox.add(split(item.message.from, text), item);
+    delivery.wake(item.message.from);
+  };
+
+  /** What a turn that threw comes to. Undefined: it goes on after a restart. */
+  const failed = async (item: Item, error: unknown, signal: AbortSignal): Promise<FinishedTurn | undefined> => {
+    if (signal.aborted && signal.reason instanceof ShuttingDown) {
+      await journal.release(item);
+      return undefined;
+    }
+    if (signal.aborted && signal.reason instanceof Stopped) return ending(item, { kind: "silent", reason: "stopped" });
+    log.warn(`${item.session}: message ${item.trace} failed: ${reasonOf(error)}`, { trace: item.trace, error });
+    const text = error instanceof ModelError ? error.told : told.failed;
+    return ending(item, { kind: "failed", reason: reasonOf(error) }, text);
+  };
+
+  const finished = async (
+    item: Item,
+    signal: AbortSignal,
+  ): Promise<{ turn: FinishedTurn; again: boolean; appended: boolean } | undefined> => {
+    const { attempt, steps, finished: known, appended } = await journal.begin(item);
+    if (known) return { turn: known, again: true, appended };
+    let turn: FinishedTurn | undefined;
+    if (attempt > maxAttempts) {
+      turn = ending(item, { kind: "dead", reason: `failed ${maxAttempts} times` }, told.dead);
+    } else {
+      try {
+        turn = await think(item, steps, signal);
+      } catch (error) {
+        turn = await failed(item, error, signal);
+      }
+    }
+    if (!turn) return undefined;
+    await journal.finish(item, turn);
+    return { turn, again: false, appended: false };
+  };
+
+  const work = async (item: Item, signal: AbortSignal): Promise<void> => {
+    const stopTyping = showTyping(item.message.from);
+    try {
+      const result = await finished(item, signal);
+      if (!result) return;
+      if (!result.appended) {
+        reach("before store");
+        await agent.store(item.session, result.turn.rows, result.again ? "again" : "first");
+        reach("after store");
+        await journal.appended(item);
+      }
+      for (const { to } of result.turn.messages) delivery.wake(to);
+    } finally {
+      stopTyping();
+    }
+  };
+
+  const showTyping = (to: Address): (() => void) => {
+    const channel = channels.get(to.channel);
+    if (!channel?.typing) return () => {};
+    const abort = new AbortController();
+    const show = (): void => void channel.typing?.(to, abort.signal).catch(() => {});
+    show();
+    const timer = setInterval(show, typingEveryMs);
+    return () => {
+      clearInterval(timer);
+      abort.abort();
+    };
+  };
+
+  const enqueue = (item: Item): void => {
+    lanes
+      .run(item.session, (signal) => work(item, signal))
+      .catch((error: unknown) => {
+        // Neither the ledger nor the session could be written: the message stays open and is tried again at the next start.
+        log.warn(`${item.session}: message ${item.trace} could not be recorded: ${reasonOf(error)}`, {
+          trace: item.trace,
+        });
+      });
+  };
+
+  /** Commands that cannot wait their turn. */
+  const atOnce = async (item: Item): Promise<void> => {
+    await journal.begin(item);
+    const command = item.message.text.trim().toLowerCase();
+    const stopped = command === "/stop" ? lanes.stop(item.session) + agent.stopSubagents(item.session) : 0;
+    const other =
+      command === "/stop" ? undefined : await agent.runCommand(command, item.session, new AbortController().signal);
+    const answer =
+      other?.kind === "reply" ? other.text : stopped > 0 ? `⏹ Stopped ${stopped} task(s).` : "No active task to stop.";
+    await journal.finish(item, ending(item, { kind: "answered" }, answer));
+    await journal.appended(item);
+    delivery.wake(item.message.from);
+  };
+
+  const refuse = async (item: Item): Promise<void> => {
+    await journal.begin(item);
+    await journal.finish(item, ending(item, { kind: "failed", reason: "too many messages waiting" }, told.busy));
+    await journal.appended(item);
+    delivery.wake(item.message.from);
+  };
+
+  const acceptOwn = async (message: Inbound): Promise<void> => {
+    const item = await inbox.accept(message, keyOf(message.from));
+    if (item === "repeat" || closing) return;
+    if (["/stop", "/status"].includes(message.text.trim().toLowerCase())) {
+      void atOnce(item).catch((error: unknown) =>
+        log.warn(`${item.session}: ${reasonOf(error)}`, { trace: item.trace }),
+      );
+    } else if (lanes.depth(item.session) >= settings.maxQueue) {
+      await refuse(item);
+    } else {
+      enqueue(item);
+    }
+  };
+
+  return {
+    acceptOwn,
+    async accept(message) {
+      if (parts.access(message.from, message.sender)) return acceptOwn(message);
+      log.warn(`${keyOf(message.from)}: ${message.sender[0] ?? "somebody"} is not on the list and was not let in`);
+    },
+    async say(messages) {
+      await outbox.add(messages);
+      for (const { to } of messages) delivery.wake(to);
+    },
+    async resume() {
+      for (const item of await inbox.open()) enqueue(item);
+      await delivery.wakeAll();
+    },
+    async shutdown(graceMs) {
+      closing = true;
+      const timer = setTimeout(() => lanes.stopAll(new ShuttingDown()), graceMs);
+      await lanes.idle();
+      clearTimeout(timer);
+      await Promise.race([delivery.idle(), new Promise((done) => setTimeout(done, Math.min(graceMs, 5000)).unref())]);
+      delivery.stop();
+    },
+  };
+}
