@@ -1,27 +1,26 @@
 /** The composition root: the only file that knows every part. */
-import { createHash } from "node:crypto";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { LoopSettings, TurnEvent } from "./agent/loop.js";
 import { createMemory } from "./agent/memory.js";
-import { createMemoryFiles, type MemoryFiles } from "./agent/memory-files.js";
+import { createMemoryFolders } from "./agent/memory-folders.js";
+import { readOwnFile } from "./agent/own-file.js";
 import { systemPrompt } from "./agent/prompt.js";
 import { activeSkills, loadSkills, skillSummary } from "./agent/skills.js";
 import { createSubagents } from "./agent/subagents.js";
-import { createFence } from "./agent/tools/fence.js";
 import { createTools, type ToolParts } from "./agent/tools/index.js";
 import type { Send } from "./agent/tools/message.js";
 import type { SearchSettings } from "./agent/tools/web-search.js";
 import { createPublicAddresses } from "./agent/tools/public-address.js";
 import { createTurn } from "./agent/turn.js";
-import { prepareWorkspace } from "./agent/workspace.js";
+import { prepareWorkspace, workspaceFence } from "./agent/workspace.js";
 import type { Settings } from "./config/load.js";
 import { createCommands } from "./gateway/commands.js";
 import type { Address, SessionKey } from "./message.js";
 import { openModel } from "./providers/index.js";
 import type { Usage } from "./providers/provider.js";
-import { readableStem } from "./session/key.js";
 import { asDriver, openSessions } from "./session/open.js";
+import { reasonOf } from "./util/errors.js";
 import { findPackage } from "./util/package-root.js";
 import type { World } from "./world.js";
 
@@ -44,7 +43,7 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
   const { clock, log, env } = world;
   const defaults = agents.defaults;
   const templates = join(findPackage().root, "workspace");
-  await prepareWorkspace(workspace, templates);
+  await prepareWorkspace(settings, templates);
 
   const sessions = openSessions({
     workspace,
@@ -67,34 +66,12 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
     world,
   );
 
-  const openFiles = new Map<string, MemoryFiles>();
-  const filesOf = (key: SessionKey): MemoryFiles => {
-    const folder = memoryFolder(settings, key);
-    const files = openFiles.get(folder) ?? createMemoryFiles({ folder, clock, moveCursor });
-    openFiles.set(folder, files);
-    return files;
-  };
-  const moveCursor = async (key: SessionKey, cursor: number): Promise<void> => {
-    const session = await sessions.getOrCreate(key);
-    // After somebody's /new the rows are gone; told twice, the cursor is there already.
-    if (cursor > session.length || cursor <= session.lastConsolidated) return;
-    session.lastConsolidated = cursor;
-    await sessions.save(session);
-  };
-  const memory = createMemory({ sessions, model, clock, log, filesOf, window: defaults.memoryWindow });
-
   const builtInSkills = join(templates, "skills");
-  const fence = createFence({
-    workspace,
-    userHome: homedir(),
-    forbidden: [
-      join(workspace, "sessions"),
-      join(home, "config.json"),
-      join(home, "nanogate.json"),
-      join(home, "state"),
-    ],
-    readable: [builtInSkills],
-  });
+  const fence = workspaceFence(settings, [builtInSkills]);
+  const { scope } = settings.memory;
+  const folders = createMemoryFolders({ home, workspace, scope, fence, sessions, clock, log });
+  const memory = createMemory({ sessions, model, clock, log, filesOf: folders.of, window: defaults.memoryWindow });
+
   const toolParts: ToolParts = {
     fence,
     addresses: createPublicAddresses({ allowed: toolSettings.ssrfWhitelist }),
@@ -114,13 +91,20 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
     const found = await loadSkills({ fence, builtIn: builtInSkills, env });
     return { always: activeSkills(found), summary: skillSummary(found) };
   };
+  const ownersFile = (name: string): Promise<string | undefined> =>
+    readOwnFile(fence, join(workspace, name)).catch((error: unknown) => {
+      log.warn(`${name} is not shown to the model: ${reasonOf(error)}`);
+      return undefined;
+    });
+  const prompt = async (memoryText: string, shownSkills: { always: string; summary: string }): Promise<string> =>
+    systemPrompt({ workspace, read: ownersFile, memory: memoryText, skills: shownSkills });
   const subagents =
     report &&
     createSubagents({
       model,
       tools: createTools(toolParts),
       settings: { ...loop, maxIterations: subagentIterations },
-      system: await systemPrompt({ workspace, memory: "", skills: { always: "", summary: (await skills()).summary } }),
+      system: await prompt("", { always: "", summary: (await skills()).summary }),
       clock,
       log,
       limit: subagentLimit,
@@ -135,7 +119,7 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
     tools: createTools({ ...toolParts, ...(send && { send }), ...(subagents && { spawn: subagents.spawn }) }),
     settings: loop,
     store: { viewMessages: defaults.memoryWindow, toolsUsed: true, failed: "nothing", outOfSteps: "sentence" },
-    prompt: async ({ key }) => systemPrompt({ workspace, memory: await memory.text(key), skills: await skills() }),
+    prompt: async ({ key }) => prompt(await memory.text(key), await skills()),
   });
   const started = performance.now();
   const runCommand = createCommands({
@@ -155,7 +139,7 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
     modelName: model.name,
     sessions,
     memory,
-    filesOf,
+    filesOf: folders.of,
     runCommand,
     /** Answers a message; what is old is brought into memory afterwards, in the background. */
     async answer(input: {
@@ -177,7 +161,7 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
       const timer = setTimeout(() => lifetime.abort(), graceMs);
       await Promise.all([memory.idle(), subagents?.idle()]);
       clearTimeout(timer);
-      for (const files of openFiles.values()) files.close();
+      folders.close();
       await sessions.close();
     },
   };
@@ -189,13 +173,6 @@ function searchSettings(
 ): SearchSettings {
   const key = apiKey || env["BRAVE_API_KEY"];
   return { ...(provider && { provider }), ...(key && { apiKey: key }), ...(baseUrl && { baseUrl }) };
-}
-
-/** One memory for the workspace, as in nanobot, or one for each chat. */
-function memoryFolder({ workspace, memory: { scope } }: Settings, key: SessionKey): string {
-  if (scope === "workspace") return join(workspace, "memory");
-  const print = createHash("sha256").update(key, "utf8").digest("hex").slice(0, 8);
-  return join(workspace, "memory", "chats", `${readableStem(key).slice(0, 80)}~${print}`);
 }
 
 function add(sum: { -readonly [Name in keyof Usage]: Usage[Name] }, more: Usage): void {

@@ -2,170 +2,148 @@
  * MEMORY.md and HISTORY.md of one memory folder, in nanobot's formats. A change is one transaction: it is written down
  * whole before anything is touched, and whoever comes next finishes what a crash left half done.
  */
-import { appendFile, mkdir, open, readdir, readFile, unlink } from "node:fs/promises";
+import { mkdir, readFile, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
+import { Mutex } from "async-mutex";
+import * as z from "zod/mini";
 import type { SessionKey } from "../message.js";
-import { pythonJson } from "../session/python-json.js";
-import { replaceFile } from "../util/atomic-write.js";
-import { errorCode } from "../util/errors.js";
+import { moveAside, replaceFile } from "../util/atomic-write.js";
+import { fileTime } from "../util/clock.js";
 import { createProcessLock } from "../util/process-lock.js";
-import type { Clock } from "../world.js";
+import type { Clock, Log } from "../world.js";
+import { appendOnce, ifThere, logFiles, nextEntry } from "./memory-log.js";
+import { createMemoryVersions, type MemoryVersion } from "./memory-versions.js";
+import { readOwnFile } from "./own-file.js";
+import type { Fence } from "./tools/fence.js";
 
-/** What a consolidation wants to change. */
 export type MemoryChange = {
-  readonly session: SessionKey;
-  /** The session's rows up to here are taken care of once the change is in. */
-  readonly cursor: number;
+  /** A consolidation, with the rows it takes care of; or the owner, who takes a change back. */
+  readonly by:
+    | { readonly kind: "session"; readonly key: SessionKey; readonly cursor: number }
+    | { readonly kind: "undo" };
   /** One entry for the log; empty: none. */
   readonly entry: string;
-  /** The new MEMORY.md; undefined: as it is. */
-  readonly memory?: string;
-  /** The MEMORY.md the change was made from; if it is another by now, the change is refused. */
-  readonly basedOn: string;
-};
-
-/** A text that MEMORY.md once had, and which session's consolidation replaced it when. */
-export type MemoryVersion = {
-  readonly id: string;
-  readonly time: string;
-  readonly session: string;
-  readonly text: string;
+  /** The new MEMORY.md, and the one it was made from. Absent: it stays as it is. */
+  readonly memory?: { readonly from: string; readonly to: string };
 };
 
 export type MemoryFiles = {
   readonly folder: string;
+  /** MEMORY.md; empty if there is none. */
   memory(): Promise<string>;
-  /** All of it, or nothing: false if MEMORY.md is no longer what the change was based on. */
+  /**
+   * All of it, or nothing. False if the change is out of date: MEMORY.md is no longer what it was made from, or an
+   * earlier change had to be finished first, perhaps one of the same rows.
+   */
   commit(change: MemoryChange): Promise<boolean>;
-  /** Earlier texts of MEMORY.md, newest first. */
+  /** Finishes what a crash left half done; true if there was something. */
+  recover(): Promise<boolean>;
+  /** The changes of MEMORY.md, newest first. */
   versions(): Promise<readonly MemoryVersion[]>;
   close(): void;
 };
 
 export type MemoryFilesParts = {
   readonly folder: string;
+  /** Where changes on their way and old versions are kept, out of the tools' reach. */
+  readonly state: string;
+  readonly fence: Fence;
   readonly clock: Clock;
+  readonly log: Log;
   /** Moves a session's cursor; told again after a crash, so doing it twice must not matter. */
   readonly moveCursor: (session: SessionKey, cursor: number) => Promise<void>;
 };
 
 /** A change on its way, with everything needed to finish it. */
-type Intent = MemoryChange & {
-  readonly time: string;
-  readonly log: { readonly file: string; readonly from: number; readonly text: string };
-};
+const intentSchema = z.object({
+  time: z.string(),
+  by: z.discriminatedUnion("kind", [
+    z.object({ kind: z.literal("session"), key: z.string(), cursor: z.int() }),
+    z.object({ kind: z.literal("undo") }),
+  ]),
+  log: z.object({ file: z.enum(logFiles), from: z.int(), text: z.string() }),
+  memory: z.optional(z.object({ id: z.int(), from: z.string(), to: z.string() })),
+});
+type Intent = z.infer<typeof intentSchema>;
 
-const keptVersions = 200;
-
-export function createMemoryFiles({ folder, clock, moveCursor }: MemoryFilesParts): MemoryFiles {
-  const lock = createProcessLock(join(folder, ".nanogate.lock"));
+export function createMemoryFiles({ folder, state, fence, clock, log, moveCursor }: MemoryFilesParts): MemoryFiles {
+  const otherProcesses = createProcessLock(join(state, "lock"));
+  const ourselves = new Mutex();
+  const alone = <T>(work: () => Promise<T>): Promise<T> => ourselves.runExclusive(() => otherProcesses.hold(work));
   const memoryFile = join(folder, "MEMORY.md");
-  const intentFile = join(folder, ".nanogate.pending.json");
-  const versionsFolder = join(folder, ".versions");
+  const intentFile = join(state, "pending.json");
+  const versions = createMemoryVersions(join(state, "versions"));
 
   /** With any line ends, as Python reads it. */
-  const memory = async (): Promise<string> => ((await textOf(memoryFile)) ?? "").replaceAll(/\r\n?/g, "\n");
+  const memory = async (): Promise<string> => ((await readOwnFile(fence, memoryFile)) ?? "").replaceAll(/\r\n?/g, "\n");
 
   /** Does what the intent says, however much of it has been done already. */
   const finish = async (intent: Intent): Promise<void> => {
-    await appendOnce(join(folder, intent.log.file), intent.log);
-    if (intent.memory !== undefined && intent.memory !== intent.basedOn && (await memory()) === intent.basedOn) {
-      await keepVersion(intent);
-      await write(memoryFile, intent.memory);
+    await mkdir(await fence.resolve(folder, "write"), { recursive: true });
+    const logFile = await fence.resolve(join(folder, intent.log.file), "write");
+    await appendOnce(folder, logFile, intent.log);
+    if (intent.memory && (await memory()) === intent.memory.from) {
+      const { id, from: before, to: after } = intent.memory;
+      await versions.keep({ id, time: intent.time, by: nameOf(intent.by), before, after });
+      await write(memoryFile, after);
     }
-    await moveCursor(intent.session, intent.cursor);
+    if (intent.by.kind === "session") await moveCursor(intent.by.key, intent.by.cursor);
     await unlink(intentFile);
   };
 
-  const keepVersion = async ({ time, session, basedOn }: Intent): Promise<void> => {
-    await mkdir(versionsFolder, { recursive: true });
-    const names = (await readdir(versionsFolder)).sort();
-    const number = Number.parseInt(names.at(-1) ?? "0", 10) + 1;
-    const name = `${String(number).padStart(6, "0")}.json`;
-    await write(join(versionsFolder, name), pythonJson({ time, session, text: basedOn }));
-    for (const old of names.slice(0, Math.max(0, names.length + 1 - keptVersions)))
-      await unlink(join(versionsFolder, old));
+  const finishLeftover = async (): Promise<boolean> => {
+    const text = await ifThere<string | undefined>(readFile(intentFile, "utf8"), undefined);
+    if (text === undefined) return false;
+    const intent = readIntent(text);
+    if (intent) await finish(intent);
+    else {
+      const aside = await moveAside(intentFile, `damaged-${fileTime(clock())}`);
+      log.warn(`memory: a change that was left half done cannot be read; it is kept as ${aside}`);
+    }
+    return true;
   };
 
   return {
     folder,
     memory,
 
-    commit: (change) =>
-      lock.hold(async () => {
-        const left = await textOf(intentFile);
-        if (left !== undefined) await finish(JSON.parse(left) as Intent);
-        if ((await memory()) !== change.basedOn) return false;
+    commit: ({ by, entry, memory: change }) =>
+      alone(async () => {
+        if (await finishLeftover()) return false;
+        if (change && (await memory()) !== change.from) return false;
         const time = clock();
-        const intent: Intent = { ...change, time, log: await nextEntry(folder, change.entry, time) };
+        const intent: Intent = {
+          time,
+          by,
+          log: await nextEntry(folder, entry, time),
+          ...(change && change.to !== change.from && { memory: { ...change, id: await versions.nextId() } }),
+        };
         await write(intentFile, JSON.stringify(intent));
         await finish(intent);
         return true;
       }),
 
-    async versions() {
-      const names = (await namesIn(versionsFolder)).sort().reverse();
-      return Promise.all(
-        names.map(async (name) => {
-          const stored = JSON.parse(await readFile(join(versionsFolder, name), "utf8")) as Omit<MemoryVersion, "id">;
-          return { id: String(Number.parseInt(name, 10)), ...stored };
-        }),
-      );
-    },
-
-    close: () => lock.close(),
+    // Asked before every consolidation, and almost always there is nothing: no lock for that.
+    recover: async () => (await isThere(intentFile)) && alone(finishLeftover),
+    versions: versions.list,
+    close: () => otherProcesses.close(),
   };
 }
 
-/**
- * The entry as text, and where it goes: HISTORY.md, or, in a workspace that a later nanobot has taken over, its
- * history.jsonl, for HISTORY.md is never read again there.
- */
-async function nextEntry(folder: string, entry: string, now: string): Promise<Intent["log"]> {
-  const later = await textOf(join(folder, "history.jsonl"));
-  if (later === undefined || later.trim() === "") {
-    const from = Buffer.byteLength((await textOf(join(folder, "HISTORY.md"))) ?? "");
-    return { file: "HISTORY.md", from, text: entry === "" ? "" : `${entry.trimEnd()}\n\n` };
-  }
-  const from = Buffer.byteLength(later);
-  const cursors = later.split("\n").map((line) => Number(/^\{"cursor": (\d+)/.exec(line)?.[1] ?? 0));
-  const cursor = Math.max(0, ...cursors) + 1;
-  const record = { cursor, timestamp: now.slice(0, 16).replace("T", " "), content: entry.trimEnd() };
-  return { file: "history.jsonl", from, text: entry === "" ? "" : `${pythonJson(record)}\n` };
-}
+const nameOf = (by: MemoryChange["by"]): string => (by.kind === "session" ? by.key : by.kind);
 
-/** Appends the text unless it stands behind `from` already; a torn beginning of it is completed. */
-async function appendOnce(path: string, { from, text }: Intent["log"]): Promise<void> {
-  if (text === "") return;
-  const behind = (await bytesOf(path)).subarray(from).toString("utf8");
-  if (behind.includes(text)) return;
-  await appendFile(path, text.startsWith(behind) ? text.slice(behind.length) : text);
-  const file = await open(path, "r+");
+function readIntent(text: string): Intent | undefined {
   try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  const cursor = /^\{"cursor": (\d+)/.exec(text)?.[1];
-  if (path.endsWith(".jsonl") && cursor !== undefined) await write(join(path, "..", ".cursor"), cursor);
-}
-
-async function write(path: string, text: string): Promise<void> {
-  await replaceFile(path, async (file) => {
-    await file.writeFile(text, "utf8");
-  });
-}
-
-/** What `read` gives, or `otherwise` where there is no such file. */
-async function ifThere<T, U>(read: Promise<T>, otherwise: U): Promise<T | U> {
-  try {
-    return await read;
-  } catch (error) {
-    if (errorCode(error) === "ENOENT") return otherwise;
-    throw error;
+    return z.parse(intentSchema, JSON.parse(text));
+  } catch {
+    return undefined;
   }
 }
 
-const textOf = (path: string): Promise<string | undefined> => ifThere(readFile(path, "utf8"), undefined);
-const bytesOf = (path: string): Promise<Buffer> => ifThere(readFile(path), Buffer.alloc(0));
-const namesIn = (folder: string): Promise<string[]> => ifThere(readdir(folder), []);
+const isThere = (path: string): Promise<boolean> =>
+  ifThere(
+    stat(path).then(() => true),
+    false,
+  );
+
+const write = (path: string, text: string): Promise<void> => replaceFile(path, (file) => file.writeFile(text, "utf8"));

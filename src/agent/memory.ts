@@ -9,8 +9,10 @@ import type { SessionManager } from "../session/manager.js";
 import { parsePythonJson, pythonJson } from "../session/python-json.js";
 import { pythonRepr } from "../session/python-repr.js";
 import type { Session } from "../session/session.js";
+import { ChangedElsewhere } from "../session/store.js";
+import { orAborted } from "../util/abort.js";
 import { reasonOf } from "../util/errors.js";
-import { createKeyedMutex } from "../util/keyed-mutex.js";
+import { createKeyedMutex, type KeyedMutex } from "../util/keyed-mutex.js";
 import type { Clock, Log } from "../world.js";
 import type { MemoryFiles } from "./memory-files.js";
 import { cutText, tokensOfText } from "./tokens.js";
@@ -37,55 +39,60 @@ export function createMemory({ sessions, model, clock, log, filesOf, window }: M
   const perSession = createKeyedMutex();
   const perMemory = createKeyedMutex();
   const failures = new Map<SessionKey, number>();
-  const running = new Set<Promise<unknown>>();
+  /** Consolidations nobody is waiting for, and how to stop them. */
+  const running = new Set<{
+    readonly key: SessionKey;
+    readonly abort: AbortController;
+    readonly work: Promise<void>;
+  }>();
 
-  /** Rows `from` up to `to` into memory; true once they are. One at a time for each MEMORY.md. */
-  const consolidateRows = (session: Session, to: number, signal: AbortSignal): Promise<boolean> => {
+  /** Rows up to `to` into memory. One at a time for each MEMORY.md, so that each model call starts from the last one's text. */
+  const summarise = (session: Session, to: number, signal: AbortSignal): Promise<void> => {
     const files = filesOf(session.key);
-    return perMemory.run(files.folder, async () => {
-      while (session.lastConsolidated < to) {
+    return inTurn(perMemory, files.folder, signal, async () => {
+      await files.recover();
+      let refused = 0;
+      while (session.lastConsolidated < Math.min(to, session.length)) {
         const from = session.lastConsolidated;
         const chunk = fitting(session.slice(from, to), Math.floor(model.contextTokens / 3));
-        await consolidateChunk(session.key, files, chunk.lines, from + chunk.count, signal);
+        const memory = await files.memory();
+        const { entry, update } = await summaryOf(chunk.lines, memory, signal);
+        const by = { kind: "session", key: session.key, cursor: from + chunk.count } as const;
+        const changes = update === undefined ? {} : { memory: { from: memory, to: update } };
+        if (!(await files.commit({ by, entry, ...changes }))) {
+          if (++refused > conflicts) throw new Error("MEMORY.md was edited each time while it was being summarised");
+        } else if (session.lastConsolidated <= from) {
+          throw new Error("the conversation was changed by another program while it was being summarised");
+        }
       }
-      return true;
     });
   };
 
-  const consolidateChunk = async (
-    key: SessionKey,
-    files: MemoryFiles,
-    lines: readonly string[],
-    cursor: number,
-    signal: AbortSignal,
-  ): Promise<void> => {
-    for (let attempt = 0; attempt <= conflicts; attempt++) {
-      const basedOn = await files.memory();
-      const saved = lines.length === 0 ? { entry: "" } : await askForSummary(model, basedOn, lines, signal);
-      if (await files.commit({ session: key, cursor, basedOn, ...saved })) return;
-    }
-    throw new Error("MEMORY.md was edited each time while it was being summarised");
-  };
+  const summaryOf = async (lines: readonly string[], memory: string, signal: AbortSignal): Promise<Summary> =>
+    lines.length === 0 ? { entry: "" } : orAborted(askForSummary(model, memory, lines, signal), signal);
 
-  const archiveRaw = (session: Session, to: number): Promise<void> => {
+  /** Everything not yet consolidated into the log, word for word. Needs no model, and waits for none. */
+  const archive = async (session: Session, to: number): Promise<void> => {
     const files = filesOf(session.key);
-    return perMemory.run(files.folder, async () => {
-      const rows = session.slice(session.lastConsolidated, to);
-      const entry = `[${clock().slice(0, 16).replace("T", " ")}] [RAW] ${rows.length} messages\n${rows.flatMap(rowLine).join("\n")}`;
-      for (let done = false; !done;) {
-        done = await files.commit({ session: session.key, cursor: to, basedOn: await files.memory(), entry });
+    for (;;) {
+      await files.recover();
+      const from = session.lastConsolidated;
+      const cursor = Math.min(to, session.length);
+      if (from >= cursor) return;
+      const rows = session.slice(from, cursor);
+      const time = clock().slice(0, 16).replace("T", " ");
+      const entry = `[${time}] [RAW] ${rows.length} messages\n${rows.flatMap(rowLine).join("\n")}`;
+      const done = await files.commit({ by: { kind: "session", key: session.key, cursor }, entry });
+      if (done && session.lastConsolidated <= from) {
+        throw new Error("the conversation was changed by another program while it was being archived");
       }
-    });
+    }
   };
 
   /** Everything up to `to`; with a failure counted, and the third one answered by archiving the rows as they are. */
-  const consolidate = async (
-    session: Session,
-    to: number,
-    signal: AbortSignal,
-  ): Promise<"done" | "failed" | "archived"> => {
+  const consolidate = async (session: Session, to: number, signal: AbortSignal): Promise<Consolidation> => {
     try {
-      await consolidateRows(session, to, signal);
+      await summarise(session, to, signal);
       failures.delete(session.key);
       return "done";
     } catch (error) {
@@ -94,61 +101,122 @@ export function createMemory({ sessions, model, clock, log, filesOf, window }: M
       failures.set(session.key, count);
       log.warn(`memory of ${session.key}: consolidation failed (${count} of ${patience}): ${reasonOf(error)}`);
       if (count < patience) return "failed";
-      await archiveRaw(session, to);
+      await archive(session, to);
       failures.delete(session.key);
       return "archived";
     }
   };
 
+  const startAnew = async (key: SessionKey, { signal, deadline }: Limits): Promise<"done" | "archived"> => {
+    let outcome: "done" | "archived" = "done";
+    const session = await sessions.getOrCreate(key);
+    // A change that a crash left half done moves the cursor of the old conversation, not of the new one.
+    await filesOf(key).recover();
+    // A turn may end and add its rows while the others are being summarised.
+    while (session.lastConsolidated < session.length) {
+      try {
+        await summarise(session, session.length, AbortSignal.any([signal, deadline]));
+      } catch (error) {
+        signal.throwIfAborted();
+        log.warn(`memory of ${key}: /new could not summarise: ${reasonOf(error)}`);
+        await archive(session, session.length);
+        outcome = "archived";
+      }
+    }
+    session.clear();
+    await sessions.save(session);
+    sessions.invalidate(key);
+    failures.delete(key);
+    return outcome;
+  };
+
   return {
     /** What the model is shown in every prompt. */
-    text: (key: SessionKey): Promise<string> => filesOf(key).memory(),
+    async text(key: SessionKey): Promise<string> {
+      try {
+        return await filesOf(key).memory();
+      } catch (error) {
+        log.warn(`memory of ${key}: MEMORY.md is not shown to the model: ${reasonOf(error)}`);
+        return "";
+      }
+    },
 
     /** Brings the rows before `to` into memory, now. */
-    consolidate: (session: Session, to: number, signal: AbortSignal) =>
-      perSession.run(session.key, () => consolidate(session, to, signal)),
+    consolidate: (session: Session, to: number, signal: AbortSignal): Promise<Consolidation> =>
+      inTurn(perSession, session.key, signal, () => consolidate(session, to, signal)),
 
     /** Starts a consolidation in the background if there is enough to do and none is running. */
     consolidateSoon(session: Session, signal: AbortSignal): void {
+      const { key } = session;
       const open = session.length - session.lastConsolidated;
       const to = consolidationEnd(session.length, session.lastConsolidated, window);
-      if (open < window || to === undefined || perSession.isBusy(session.key)) return;
-      const work = perSession.run(session.key, () => consolidate(session, to, signal));
-      running.add(work);
-      const done = (): void => void running.delete(work);
-      work.then(done, done);
+      if (open < window || to === undefined || perSession.isBusy(key)) return;
+      const abort = new AbortController();
+      const stop = AbortSignal.any([signal, abort.signal]);
+      const work = perSession
+        .run(key, () => consolidate(session, to, stop))
+        .catch((error: unknown) => log.warn(`memory of ${key}: its rows could not be archived: ${reasonOf(error)}`))
+        .then(() => void running.delete(own));
+      const own = { key, abort, work };
+      running.add(own);
     },
 
     /**
-     * `/new`: everything not yet consolidated goes to memory, then the session is emptied. What cannot be summarised in
-     * time is archived as it is; either way nothing is lost.
+     * `/new`: everything not yet consolidated goes to memory, then the session is emptied. What cannot be summarised
+     * before the deadline is archived as it is; either way nothing is lost. Given up by `signal`, it changes nothing.
      */
-    startAnew(key: SessionKey, signal: AbortSignal): Promise<"done" | "archived"> {
-      return perSession.run(key, async () => {
-        const session = await sessions.getOrCreate(key);
-        const to = session.length;
-        let outcome: "done" | "archived" = "done";
-        if (session.lastConsolidated < to) {
-          try {
-            await consolidateRows(session, to, signal);
-          } catch (error) {
-            log.warn(`memory of ${key}: /new could not summarise: ${reasonOf(error)}`);
-            await archiveRaw(session, to);
-            outcome = "archived";
-          }
-        }
-        session.clear();
-        await sessions.save(session);
-        sessions.invalidate(key);
-        return outcome;
-      });
+    async startAnew(key: SessionKey, limits: Limits): Promise<"done" | "archived"> {
+      // What is already being summarised may go on, but no longer than we would ourselves.
+      const hurry = (): void => {
+        for (const { key: other, abort } of running) if (other === key) abort.abort();
+      };
+      limits.deadline.addEventListener("abort", hurry);
+      if (limits.deadline.aborted) hurry();
+      try {
+        return await inTurn(perSession, key, limits.signal, () => insisting(() => startAnew(key, limits)));
+      } finally {
+        limits.deadline.removeEventListener("abort", hurry);
+      }
     },
 
     /** Resolves when no consolidation is running. */
     async idle(): Promise<void> {
-      while (running.size > 0) await Promise.allSettled(running);
+      while (running.size > 0) await Promise.all([...running].map(({ work }) => work));
     },
   };
+}
+
+export type Consolidation = "done" | "failed" | "archived";
+
+type Limits = {
+  /** Nobody wants it any more. */
+  readonly signal: AbortSignal;
+  /** The time for summaries is over. */
+  readonly deadline: AbortSignal;
+};
+
+/** Waits for its turn no longer than anybody wants it; what has begun is finished. */
+async function inTurn<T>(turns: KeyedMutex, key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  let begin = (): void => {};
+  const begun = new Promise<void>((resolve) => (begin = resolve));
+  const result = turns.run(key, () => {
+    signal.throwIfAborted();
+    begin();
+    return work();
+  });
+  await orAborted(Promise.race([begun, result]), signal);
+  return result;
+}
+
+/** Another process may write just when a conversation is cleared; it has to be looked at anew then. */
+async function insisting<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof ChangedElsewhere) || tries >= conflicts) throw error;
+    }
+  }
 }
 
 /** Rows before this one are due: all but the newest half of the window. Undefined if there are none. */
@@ -205,12 +273,15 @@ const saveMemory: ToolSpec = {
   },
 };
 
+/** One entry for the log, and the new MEMORY.md if there is one. */
+type Summary = { readonly entry: string; readonly update?: string };
+
 async function askForSummary(
   model: Model,
   memory: string,
   lines: readonly string[],
   signal: AbortSignal,
-): Promise<{ entry: string; memory?: string }> {
+): Promise<Summary> {
   const question =
     "Summarise this conversation for later and call the save_memory tool with the result.\n\n" +
     `## Current Long-term Memory\n${memory || "(empty)"}\n\n## Conversation to Process\n${lines.join("\n")}`;
@@ -229,7 +300,7 @@ async function askForSummary(
 }
 
 /** nanobot's tolerance: a JSON text of a JSON text, a list around the object, and values that are not texts. */
-export function readSummary(text: string): { entry: string; memory?: string } {
+export function readSummary(text: string): Summary {
   let value: unknown = parsePythonJson(text);
   if (typeof value === "string") value = parsePythonJson(value);
   if (Array.isArray(value)) value = value[0];
@@ -240,6 +311,6 @@ export function readSummary(text: string): { entry: string; memory?: string } {
   const isThere = (field: unknown): boolean => Boolean(field) && !(field instanceof Number && Number(field) === 0);
   return {
     entry: isThere(entry) ? asText(entry) : "",
-    ...(isThere(memory) && { memory: asText(memory) }),
+    ...(isThere(memory) && { update: asText(memory) }),
   };
 }

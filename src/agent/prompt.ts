@@ -2,15 +2,14 @@
  * What stands before the conversation: who the model is, the owner's files, memory and skills. Nothing in it changes
  * from turn to turn by itself, so that prompt caches hit; the time and the chat come with the user's message.
  */
-import { readFile } from "node:fs/promises";
 import { arch, platform } from "node:os";
-import { join } from "node:path";
 import type { Address, Part } from "../message.js";
 import { runtimeContextTag } from "../session/turn-rows.js";
-import { errorCode } from "../util/errors.js";
 
 export type PromptParts = {
   readonly workspace: string;
+  /** One of the owner's files; undefined if there is none that may be shown. */
+  readonly read: (name: string) => Promise<string | undefined>;
   /** The long-term memory of this chat; empty if there is none. */
   readonly memory: string;
   /** What skills.ts found: bodies that are always shown, and the list of all. */
@@ -20,10 +19,10 @@ export type PromptParts = {
 /** The owner's files that every prompt carries, in this order. */
 const ownersFiles = ["AGENTS.md", "SOUL.md", "USER.md", "TOOLS.md"];
 
-export async function systemPrompt({ workspace, memory, skills }: PromptParts): Promise<string> {
+export async function systemPrompt({ workspace, read, memory, skills }: PromptParts): Promise<string> {
   const files = await Promise.all(
     ownersFiles.map(async (name) => {
-      const text = await textOf(join(workspace, name));
+      const text = await read(name);
       return text === undefined ? [] : [`## ${name}\n\n${text}`];
     }),
   );
@@ -79,13 +78,4 @@ function spokenTime(now: string): string {
 export function userContent(context: string, text: string, images: readonly Part[]): string | readonly Part[] {
   if (images.length === 0) return `${context}\n\n${text}`;
   return [{ type: "text", text: context }, ...images, { type: "text", text }];
-}
-
-async function textOf(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    if (["ENOENT", "EISDIR"].includes(errorCode(error) ?? "")) return undefined;
-    throw error;
-  }
 }

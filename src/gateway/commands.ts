@@ -19,6 +19,8 @@ const newTimeoutMs = 60_000;
 const historyDefault = 10;
 const historyMost = 50;
 
+const keptRaw = "it is kept word for word in the memory's history file.";
+
 const help = [
   "nanogate commands:",
   "/new — Start a new conversation",
@@ -36,14 +38,14 @@ export function createCommands({ sessions, memory, status }: CommandParts) {
     if (rows === 0) return "Nothing to compact yet.";
     const outcome = await memory.consolidate(session, session.length, signal);
     if (outcome === "failed") return "The conversation could not be summarised. Nothing has changed; please try again.";
+    if (outcome === "archived") return `The conversation could not be summarised; ${keptRaw}`;
     return `Compacted ${rows} messages into memory.`;
   };
 
   const startAnew = async (key: SessionKey, signal: AbortSignal): Promise<string> => {
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(newTimeoutMs)]);
-    const outcome = await memory.startAnew(key, limited);
+    const outcome = await memory.startAnew(key, { signal, deadline: AbortSignal.timeout(newTimeoutMs) });
     if (outcome === "done") return "New session started.";
-    return "New session started. The old conversation could not be summarised; it is kept word for word in memory/HISTORY.md.";
+    return `New session started. The old conversation could not be summarised; ${keptRaw}`;
   };
 
   const showHistory = async (key: SessionKey, argument: string): Promise<string> => {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { consolidationEnd, createMemory } from "../../src/agent/memory.js";
 import { createMemoryFiles } from "../../src/agent/memory-files.js";
+import { createFence } from "../../src/agent/tools/fence.js";
 import type { Row } from "../../src/message.js";
 import { headerLine } from "../../src/session/header.js";
 import { pythonJson, type PythonValue } from "../../src/session/python-json.js";
@@ -74,7 +75,10 @@ describe("a consolidation", () => {
     const session = await sessions.getOrCreate("cli:direct");
     const files = createMemoryFiles({
       folder,
+      state: join(house.workspace, "state"),
+      fence: createFence({ workspace: house.workspace, userHome: house.workspace, forbidden: [] }),
       clock: house.clock,
+      log: house.log,
       moveCursor: async (_, cursor) => {
         session.lastConsolidated = cursor;
         await sessions.save(session);
