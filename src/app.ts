@@ -1,7 +1,7 @@
 /** The composition root: the only file that knows every part. */
 import { homedir } from "node:os";
 import { join } from "node:path";
-import type { LoopSettings, TurnEvent } from "./agent/loop.js";
+import type { LoopSettings } from "./agent/loop.js";
 import { createMemory } from "./agent/memory.js";
 import { createMemoryFolders } from "./agent/memory-folders.js";
 import { readOwnFile } from "./agent/own-file.js";
@@ -12,11 +12,11 @@ import { createTools, type ToolParts } from "./agent/tools/index.js";
 import type { Send } from "./agent/tools/message.js";
 import type { SearchSettings } from "./agent/tools/web-search.js";
 import { createPublicAddresses } from "./agent/tools/public-address.js";
-import { createTurn } from "./agent/turn.js";
+import { createThinking, storeTurn, type TurnInput } from "./agent/turn.js";
 import { prepareWorkspace, workspaceFence } from "./agent/workspace.js";
 import type { Settings } from "./config/load.js";
 import { createCommands } from "./gateway/commands.js";
-import type { Address, SessionKey } from "./message.js";
+import type { Address, Row, SessionKey } from "./message.js";
 import { openModel } from "./providers/index.js";
 import type { Usage } from "./providers/provider.js";
 import { asDriver, openSessions } from "./session/open.js";
@@ -112,7 +112,7 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
     });
 
   const usage = { input: 0, output: 0, cached: 0 };
-  const runTurn = createTurn({
+  const think = createThinking({
     sessions,
     model,
     clock,
@@ -141,19 +141,22 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
     memory,
     filesOf: folders.of,
     runCommand,
-    /** Answers a message; what is old is brought into memory afterwards, in the background. */
-    async answer(input: {
-      readonly session: SessionKey;
-      readonly from: Address;
-      readonly text: string;
-      readonly media?: readonly string[];
-      readonly signal: AbortSignal;
-      readonly on?: (event: TurnEvent) => void;
-    }) {
-      const result = await runTurn(input);
-      add(usage, result.usage);
-      memory.consolidateSoon(result.session, lifetime.signal);
-      return result;
+    /** Answers a message without writing anything down. */
+    async think(input: TurnInput) {
+      const thought = await think(input);
+      add(usage, thought.usage);
+      return thought;
+    },
+    /** Writes a turn down; what is old is brought into memory afterwards, in the background. */
+    async store(key: SessionKey, rows: readonly Row[], again: "again" | "first"): Promise<void> {
+      const session = await storeTurn(sessions, key, rows, again);
+      memory.consolidateSoon(session, lifetime.signal);
+    },
+    /** Answers a message and writes it down. */
+    async answer(input: TurnInput) {
+      const { rows, ...thought } = await this.think(input);
+      await this.store(input.session, rows, "first");
+      return thought;
     },
     stopSubagents: (session: SessionKey): number => subagents?.stop(session) ?? 0,
     /** Finishes what is running, for at most `graceMs`, and lets go of everything. */

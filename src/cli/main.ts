@@ -18,6 +18,13 @@ export async function main(args: readonly string[], terminal: Terminal = process
     .configureOutput({ writeOut: (text) => terminal.out(text.trimEnd()), writeErr: (text) => terminal.err(text) });
   const parts = { terminal, end: (result: number) => void (code = result) };
   addStartCommand(program, parts);
+  program
+    .command("gateway")
+    .description("run the daemon: channels in, answers out")
+    .action(async (_, self: Command) => {
+      const { runGateway } = await import("./gateway.js");
+      parts.end(await runGateway(self, terminal));
+    });
   addChatCommand(program, parts);
   addSessionsCommand(program, parts);
   try {

@@ -1,6 +1,16 @@
 /** What can be set: nanobot's keys and defaults, and nanogate's own, which live in nanogate.json. */
 import * as z from "zod/mini";
-import { decimal, flag, maybeText, optionalSection, section, text, textList, textMap, whole } from "../util/settings.js";
+import {
+  decimal,
+  flag,
+  maybeText,
+  optionalSection,
+  section,
+  text,
+  textList,
+  textMap,
+  whole,
+} from "../util/settings.js";
 
 const provider = section({
   apiKey: z._default(maybeText(), ""),
@@ -26,7 +36,14 @@ export const configSchema = section({
   agents: optionalSection({ defaults: agentDefaults }),
   providers: z._default(z.record(z.string(), provider, "must be an object"), {}),
   channels: z._default(z.record(z.string(), z.unknown(), "must be an object"), {}),
-  gateway: z._default(z.record(z.string(), z.unknown(), "must be an object"), {}),
+  gateway: optionalSection({
+    // nanobot's default of all addresses is not ours: what is open to the network has to be opened on purpose.
+    host: z._default(text(), "127.0.0.1"),
+    port: z._default(whole(0), 18_790),
+    maxConcurrentTurns: z._default(whole(1), 8),
+    maxQueue: z._default(whole(1), 20),
+    graceSeconds: z._default(whole(0), 20),
+  }),
   tools: optionalSection({
     web: optionalSection({
       search: optionalSection({

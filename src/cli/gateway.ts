@@ -1,0 +1,49 @@
+/** `nanogate gateway`: the daemon. */
+import type { Command } from "commander";
+import { createGatewayApp } from "../app/gateway.js";
+import { findHome } from "../config/home.js";
+import { loadSettings } from "../config/load.js";
+import { systemWorld } from "../world.js";
+import { createLog } from "./log.js";
+import { exit, styled, type Terminal } from "./terminal.js";
+
+export async function runGateway(self: Command, terminal: Terminal): Promise<number> {
+  const { home } = self.optsWithGlobals<{ home?: string }>();
+  const settings = loadSettings(findHome(home, process.env), process.env);
+  const log = await createLog(terminal);
+  const reach = await labFailpoints(process.env);
+  const gateway = await createGatewayApp({ settings, world: systemWorld(log), ...(reach && { reach }) });
+  const stop = new AbortController();
+  const onSignal = (name: string): void => {
+    if (stop.signal.aborted) process.exit(exit.failed);
+    terminal.err(`\nnanogate: ${name}: finishing what is under way (again ends at once)\n`);
+    stop.abort();
+  };
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => onSignal(name));
+  if (gateway.notice !== undefined) terminal.err(`nanogate: ${gateway.notice}\n`);
+  await gateway.run(stop.signal, (port) => {
+    const on = gateway.channels.length === 0 ? "no channel is enabled yet" : gateway.channels.join(", ");
+    terminal.out(
+      [
+        `${styled(terminal, "bold", "nanogate")} is running: ${gateway.modelName}; ${on}.`,
+        `  home    ${settings.home}`,
+        `  health  http://127.0.0.1:${port}/readyz`,
+        ...(gateway.channels.length === 0
+          ? ["  Talk to it with `nanogate chat`; connect Telegram or Discord with `nanogate init`."]
+          : []),
+      ].join("\n"),
+    );
+  });
+  return exit.ok;
+}
+
+/** The crash lab names a point, and how often it is to be reached before the process dies there. Off unless asked for. */
+async function labFailpoints(env: NodeJS.ProcessEnv): Promise<((point: string) => void) | undefined> {
+  const wanted = env["NANOGATE_LAB_KILL"];
+  if (wanted === undefined) return undefined;
+  const [point, count = "1"] = wanted.split("#");
+  let left = Number(count);
+  return (reached) => {
+    if (reached === point && --left === 0) process.kill(process.pid, "SIGKILL");
+  };
+}
