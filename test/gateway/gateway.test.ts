@@ -1,0 +1,342 @@
+import { describe, expect, it } from "vitest";
+import type { Tool } from "../../src/agent/tools/tool.js";
+import { SendFailure } from "../../src/channels/channel.js";
+import { ModelError, type Reply } from "../../src/providers/provider.js";
+import { Killed, openHouse } from "../support/house.js";
+import { call } from "../support/scripted-model.js";
+
+/** Something that can be waited for, and let go. */
+function gate(): { open: () => void; wait: Promise<void> } {
+  let open = (): void => {};
+  const wait = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open, wait };
+}
+
+const probe = (run: () => string | Promise<string>): Tool => ({
+  spec: { name: "probe", description: "", parameters: {} },
+  call: async () => run(),
+});
+
+describe("a message that arrives", () => {
+  it("is answered, stored and told once", async () => {
+    const house = await openHouse();
+    await house.say("ann", "hi");
+    await house.settle();
+    expect(house.heard).toEqual(["ann: ok"]);
+    expect(await house.rows("ann")).toEqual(["user: hi", "assistant: ok"]);
+    expect(await house.outcomes()).toEqual(["hi: answered"]);
+    await house.close();
+  });
+
+  it("is answered once when the platform delivers it twice, also after a restart", async () => {
+    const house = await openHouse();
+    await house.say("ann", "hi", "same-id");
+    await house.say("ann", "hi", "same-id");
+    await house.settle();
+    await house.close();
+    const again = await openHouse({ folder: house.folder });
+    await again.gateway.resume();
+    await again.say("ann", "hi", "same-id");
+    await again.settle();
+    expect([...house.heard, ...again.heard]).toEqual(["ann: ok"]);
+    await again.close();
+  });
+
+  it("is not waited for by whoever brings it", async () => {
+    const thinking = gate();
+    const house = await openHouse({ model: [async () => (await thinking.wait, { text: "late" })] });
+    await house.say("ann", "hi");
+    expect(house.heard).toEqual([]);
+    thinking.open();
+    await house.settle();
+    expect(house.heard).toEqual(["ann: late"]);
+    await house.close();
+  });
+
+  it("of one chat waits its turn, of another does not (003-15)", async () => {
+    const first = gate();
+    let asked = 0;
+    const house = await openHouse({
+      model: [
+        async (request) => {
+          const text = String(request.messages.at(-1)?.content);
+          if (asked++ === 0) await first.wait;
+          return { text: `re ${text.split("\n\n").at(-1)}` };
+        },
+      ],
+    });
+    await house.say("ann", "one");
+    await house.say("ann", "two");
+    await house.say("bob", "three");
+    await expect.poll(() => house.heard).toEqual(["bob: re three"]);
+    first.open();
+    await house.settle();
+    expect(house.heard).toEqual(["bob: re three", "ann: re one", "ann: re two"]);
+    await house.close();
+  });
+
+  it("from a stranger is turned away and leaves nothing behind", async () => {
+    const house = await openHouse();
+    await house.gateway.accept({
+      id: "1",
+      from: { channel: "other", chat: "x" },
+      sender: ["eve"],
+      text: "hi",
+      media: [],
+    });
+    await house.settle();
+    expect(await house.outcomes()).toEqual([]);
+    expect(house.warnings).toHaveLength(1);
+    await house.close();
+  });
+
+  it("is refused visibly when too many wait", async () => {
+    const first = gate();
+    const house = await openHouse({
+      model: [async () => (await first.wait, { text: "ok" })],
+      settings: { maxQueue: 2 },
+    });
+    for (const text of ["1", "2", "3"]) await house.say("ann", text);
+    await expect.poll(() => house.heard.length).toBe(1);
+    expect(house.heard[0]).toContain("still busy");
+    first.open();
+    await house.settle();
+    expect(await house.outcomes()).toEqual(["1: answered", "2: answered", "3: failed"]);
+    await house.close();
+  });
+
+  it("leaves nothing behind in memory, whatever number of chats there are", async () => {
+    const house = await openHouse();
+    for (let chat = 0; chat < 200; chat++) await house.say(`chat${chat}`, "hi");
+    await house.settle();
+    expect(house.lanes.load()).toEqual({ lanes: 0, queued: 0 });
+    await house.close();
+  });
+});
+
+describe("a turn that fails", () => {
+  it("stores nothing, tells the chat in plain words, and is over", async () => {
+    const house = await openHouse({
+      model: [new ModelError("auth", "401 from provider x", "set a key"), { text: "ok" }],
+    });
+    await house.say("ann", "hi");
+    await house.settle();
+    expect(house.heard[0]).toContain("does not accept my key");
+    expect(await house.rows("ann")).toEqual([]);
+    await house.say("ann", "again");
+    await house.settle();
+    expect(house.heard.at(-1)).toBe("ann: ok");
+    expect(await house.outcomes()).toEqual(["hi: failed", "again: answered"]);
+    await house.close();
+  });
+
+  it("does not tell strangers what broke inside", async () => {
+    const house = await openHouse({ model: [new TypeError("undefined is not /home/secret")] });
+    await house.say("ann", "hi");
+    await house.settle();
+    expect(house.heard.join()).not.toContain("secret");
+    await house.close();
+  });
+});
+
+describe("/stop", () => {
+  it("passes the queue and stops what is running and waiting", async () => {
+    const house = await openHouse({
+      model: [
+        (_, signal) =>
+          new Promise<Partial<Reply>>((__, reject) =>
+            signal.addEventListener("abort", () => reject(signal.reason as Error)),
+          ),
+      ],
+    });
+    await house.say("ann", "long");
+    await house.say("ann", "next");
+    await house.say("ann", "/stop");
+    await house.settle();
+    expect(house.heard).toEqual(["ann: ⏹ Stopped 2 task(s)."]);
+    expect(await house.rows("ann")).toEqual([]);
+    expect(await house.outcomes()).toEqual(["long: silent", "next: silent", "/stop: answered"]);
+    await house.close();
+  });
+});
+
+describe("sending", () => {
+  it("keeps the order of parts and goes on at the one that failed", async () => {
+    let tries = 0;
+    const house = await openHouse({
+      model: [{ text: "1|2|3|4" }],
+      send: async (message) => {
+        if (message.kind === "text" && message.text === "3" && tries++ === 0)
+          throw new SendFailure("later", "slow down", { afterMs: 5000 });
+        return { id: "r" };
+      },
+    });
+    await house.say("ann", "hi");
+    await house.settle();
+    expect(house.heard).toEqual(["ann: 1", "ann: 2"]);
+    await house.later(4000);
+    expect(house.heard).toHaveLength(2);
+    await house.later(2000);
+    expect(house.heard).toEqual(["ann: 1", "ann: 2", "ann: 3", "ann: 4"]);
+    await house.close();
+  });
+
+  it("is final when the chat is gone, and says so", async () => {
+    const house = await openHouse({
+      send: async () => {
+        throw new SendFailure("never", "blocked by the user");
+      },
+    });
+    await house.say("ann", "hi");
+    await house.settle();
+    expect(await house.outcomes()).toEqual(["hi: failed"]);
+    expect((await house.ledger.reports.entries("problems", 10))[0]?.reason).toContain("blocked by the user");
+    await house.close();
+  });
+
+  it("is given up after a day", async () => {
+    const house = await openHouse({
+      send: async () => {
+        throw new SendFailure("later", "down");
+      },
+    });
+    await house.say("ann", "hi");
+    await house.settle();
+    for (let hour = 0; hour < 26; hour++) await house.later(3_600_000);
+    expect(await house.outcomes()).toEqual(["hi: failed"]);
+    await house.close();
+  });
+
+  it("says that it may be a repeat when nobody knows how the first try ended", async () => {
+    let tries = 0;
+    const house = await openHouse({
+      send: async () => {
+        if (tries++ === 0) throw new Error("socket hang up");
+        return { id: "r" };
+      },
+    });
+    await house.say("ann", "hi");
+    await house.settle();
+    await house.later(60_000);
+    expect(house.sends.map(({ mayRepeat, intent }) => [mayRepeat, intent])).toEqual([
+      [false, "1"],
+      [true, "1"],
+    ]);
+    await house.close();
+  });
+});
+
+describe("a process that is killed", () => {
+  const points = [
+    "before accept",
+    "after accept",
+    "before begin",
+    "after begin",
+    "before step",
+    "after step",
+    "before tool start",
+    "after tool start",
+    "before finish",
+    "after finish",
+    "before store",
+    "after store",
+    "before appended",
+    "after appended",
+    "before sending",
+    "after sending",
+    "before send",
+    "after send",
+    "before sent",
+    "after sent",
+  ];
+
+  it.each(points)("%s: every accepted message is answered, nothing stands twice, no tool runs twice", async (point) => {
+    let runs = 0;
+    let reached = false;
+    const script = [{ toolCalls: [call("probe", {})] }, { text: "done|well" }];
+    const tools = [
+      probe(() => {
+        runs++;
+        return "result";
+      }),
+    ];
+    const reach = (at: string): void => {
+      if (at !== point || reached) return;
+      reached = true;
+      throw new Killed(at);
+    };
+    const house = await openHouse({ model: script, tools, reach });
+    const accepted = await house.say("ann", "hi", "m1").then(
+      () => true,
+      () => false,
+    );
+    await house.settle();
+    house.kill();
+    const done = house.requests.length;
+
+    const next = await openHouse({ folder: house.folder, model: script.slice(Math.min(done, 1)), tools });
+    await next.gateway.resume();
+    // What was not acknowledged the platform sends again; what was, it may.
+    await next.say("ann", "hi", "m1");
+    await next.settle();
+    expect(reached).toBe(true);
+    const told = [...house.heard, ...next.heard];
+    expect(new Set(told)).toEqual(new Set(["ann: done", "ann: well"]));
+    // Only a message whose fate nobody knows may come twice, and then it says so.
+    const repeats = next.sends.filter(({ mayRepeat }) => mayRepeat).length;
+    expect(told.length).toBeLessThanOrEqual(2 + repeats);
+    expect(runs).toBeLessThanOrEqual(1);
+    const rows = await next.rows("ann");
+    expect(rows.filter((row) => row === "user: hi")).toHaveLength(1);
+    expect(rows.filter((row) => row.startsWith("assistant: done"))).toHaveLength(1);
+    expect(await next.outcomes()).toEqual(["hi: answered"]);
+    expect(accepted || point.includes("accept")).toBe(true);
+    await next.close();
+  });
+
+  it("again and again by the same message puts that message aside, tells the chat, and goes on", async () => {
+    let folder: string | undefined;
+    for (let life = 0; life < 3; life++) {
+      const house = await openHouse({
+        ...(folder && { folder }),
+        reach: (point) => {
+          if (point === "before finish") throw new Killed();
+        },
+      });
+      folder = house.folder;
+      await (life === 0 ? house.say("ann", "poison", "p") : house.gateway.resume());
+      await house.settle();
+      house.kill();
+    }
+    const last = await openHouse({ ...(folder && { folder }) });
+    await last.gateway.resume();
+    await last.say("ann", "fine");
+    await last.settle();
+    expect(last.heard[0]).toContain("put it aside");
+    expect(last.heard[1]).toBe("ann: ok");
+    expect(await last.outcomes()).toEqual(["poison: dead", "fine: answered"]);
+    await last.close();
+  });
+
+  it("by a polite signal journals what is running, and that does not count as an attempt", async () => {
+    const house = await openHouse({
+      model: [
+        (_, signal) =>
+          new Promise<Partial<Reply>>((__, reject) =>
+            signal.addEventListener("abort", () => reject(signal.reason as Error)),
+          ),
+      ],
+    });
+    await house.say("ann", "hi");
+    await house.gateway.shutdown(10);
+    await house.ledger.close();
+    const next = await openHouse({ folder: house.folder });
+    expect((await next.ledger.reports.entries("all", 1))[0]?.attempts).toBe(0);
+    await next.gateway.resume();
+    await next.settle();
+    expect(next.heard).toEqual(["ann: ok"]);
+    await next.close();
+  });
+});

@@ -1,0 +1,144 @@
+/** A whole gateway with real parts (ledger, lanes, sessions, loop), a scripted model and a channel of our own. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { createThinking, storeTurn } from "../../src/agent/turn.js";
+import type { Tool } from "../../src/agent/tools/tool.js";
+import type { Channel, Receipt, Sending } from "../../src/channels/channel.js";
+import { createAccess } from "../../src/gateway/access.js";
+import { createDelivery } from "../../src/gateway/delivery.js";
+import { createGateway, type GatewaySettings } from "../../src/gateway/gateway.js";
+import { createLanes } from "../../src/gateway/lanes.js";
+import { openSqliteLedger } from "../../src/gateway/ledger-sqlite.js";
+import type { Inbound } from "../../src/message.js";
+import { openSessions } from "../../src/session/open.js";
+import { type Line, scriptedModel } from "./scripted-model.js";
+import { temporaryFolder } from "./workspace.js";
+
+export type HouseOptions = {
+  readonly model?: readonly Line[];
+  readonly tools?: readonly Tool[];
+  readonly send?: (message: Sending) => Promise<Receipt>;
+  readonly settings?: Partial<GatewaySettings>;
+  readonly limit?: number;
+  /** The folder of an earlier house: its successor goes on there. */
+  readonly folder?: string;
+  /** Throws where the process should die. */
+  readonly reach?: (point: string) => void;
+};
+
+/** Stands for a process that was killed: whatever is still running finds the doors shut. */
+export class Killed extends Error {}
+
+export async function openHouse(options: HouseOptions = {}) {
+  const folder = options.folder ?? temporaryFolder();
+  mkdirSync(folder, { recursive: true });
+  const heard: string[] = [];
+  const sends: Sending[] = [];
+  const warnings: string[] = [];
+  const log = { warn: (message: string) => void warnings.push(message) };
+  const time = { now: Date.UTC(2026, 0, 1) };
+  const now = (): number => time.now;
+  let dead = false;
+  const reach = (point: string): void => {
+    if (dead) throw new Killed(point);
+    try {
+      options.reach?.(point);
+    } catch (error) {
+      dead = true;
+      throw error;
+    }
+  };
+  const ledger = await openSqliteLedger({ file: join(folder, "ledger.sqlite"), now, reach });
+  let clock = 0;
+  const isoClock = (): string => new Date(Date.UTC(2026, 0, 1) + clock++).toISOString().replace("Z", "000");
+  const sessions = openSessions({ workspace: folder, clock: isoClock, log });
+  const { model, requests } = scriptedModel(options.model ?? [{ text: "ok" }]);
+  const think = createThinking({
+    model,
+    tools: options.tools ?? [],
+    sessions,
+    clock: isoClock,
+    prompt: async () => "S",
+    settings: { maxIterations: 10, toolResultMaxChars: 4000, toolCompaction: "view", maxTokens: 100 },
+    store: { viewMessages: 100, toolsUsed: true, failed: "nothing", outOfSteps: "sentence" },
+  });
+  const channel: Channel = {
+    run: async () => {},
+    split: (text) => text.split("|"),
+    async send(message) {
+      sends.push(message);
+      const receipt = options.send ? await options.send(message) : { id: `r${sends.length}` };
+      heard.push(`${message.to.chat}: ${message.kind === "text" ? message.text : message.path}`);
+      return receipt;
+    },
+  };
+  const channels = new Map([["fake", channel]]);
+  const lanes = createLanes({ limit: options.limit ?? 8 });
+  const sleepers: (() => void)[] = [];
+  const sleep = (_: number, signal: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      sleepers.push(resolve);
+      signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+    });
+  const delivery = createDelivery({ outbox: ledger.outbox, channels, now, sleep, log, reach });
+  const gateway = createGateway({
+    ledger,
+    channels,
+    access: createAccess(new Map([["fake", ["*"]]])),
+    lanes,
+    delivery,
+    agent: {
+      think,
+      store: async (key, rows, again) => void (await storeTurn(sessions, key, rows, again)),
+      runCommand: async (text) => (text.trim() === "/help" ? { kind: "reply", text: "help" } : undefined),
+      stopSubagents: () => 0,
+    },
+    settings: { maxQueue: 20, sendProgress: false, sendToolHints: false, ...options.settings },
+    log,
+    reach,
+  });
+  let count = 0;
+  return {
+    folder,
+    ledger,
+    gateway,
+    lanes,
+    sessions,
+    requests,
+    heard,
+    sends,
+    warnings,
+    say: (chat: string, text: string, id = `${chat}/${count++}`): Promise<void> =>
+      gateway.accept({ id, from: { channel: "fake", chat }, sender: ["ann"], text, media: [] } satisfies Inbound),
+    /** Until nothing moves any more. */
+    async settle(): Promise<void> {
+      await lanes.idle();
+      await delivery.idle();
+    },
+    /** Lets time pass: whoever sleeps wakes up. */
+    async later(ms: number): Promise<void> {
+      time.now += ms;
+      for (const wake of sleepers.splice(0)) wake();
+      await new Promise((done) => setImmediate(done));
+      await this.settle();
+    },
+    outcomes: async () =>
+      (await ledger.reports.entries("all", 1000)).map(({ text, outcome }) => `${text}: ${outcome}`).reverse(),
+    async rows(chat: string): Promise<string[]> {
+      const session = await openSessions({ workspace: folder, clock: isoClock, log }).getOrCreate(`fake:${chat}`);
+      return session.slice(0).map(({ role, content }) => `${String(role)}: ${String(content)}`);
+    },
+    /** Leaves everything as a kill would: nothing is finished, nothing more is written. */
+    kill(): void {
+      dead = true;
+      lanes.stopAll(new Killed());
+      delivery.stop();
+    },
+    async close(): Promise<void> {
+      dead = false;
+      await gateway.shutdown(1000);
+      await ledger.close();
+      await sessions.close();
+    },
+  };
+}
