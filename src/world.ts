@@ -1,6 +1,8 @@
 /** Everything outside the process that the parts may ask for, so that a test can stand in for it. */
+import { connect } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { localIsoTime } from "./util/clock.js";
+import { httpFetch } from "./util/http-fetch.js";
 
 /** The time as nanobot stamps it: local, without a zone (`2026-02-24T16:24:47.000120`). */
 export type Clock = () => string;
@@ -20,6 +22,8 @@ export const stderrLog: Log = {
 export type World = {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly fetch: typeof fetch;
+  /** Whether anything listens at this port of the machine. Absent: it has to be tried with fetch. */
+  readonly listens?: (port: number, signal: AbortSignal) => Promise<boolean>;
   readonly clock: Clock;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly log: Log;
@@ -28,8 +32,20 @@ export type World = {
 /** The real one. */
 export const systemWorld = (log: Log = stderrLog): World => ({
   env: process.env,
-  fetch: (...args) => fetch(...args),
+  fetch: httpFetch,
+  listens,
   clock: systemClock,
   sleep: (ms, signal) => wait(ms, undefined, { signal }),
   log,
 });
+
+/** A bare connection costs nothing where nobody listens. */
+const listens = (port: number, signal: AbortSignal): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect({ host: "127.0.0.1", port, signal });
+    const tell = (answer: boolean) => (): void => {
+      resolve(answer);
+      socket.destroy();
+    };
+    socket.on("connect", tell(true)).on("error", tell(false));
+  });

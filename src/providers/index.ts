@@ -2,7 +2,7 @@
 import { UserError } from "../util/errors.js";
 import type { Clock, Log } from "../world.js";
 import { createDemo } from "./demo.js";
-import { findLocalModel } from "./local.js";
+import { findLocalModel, type LocalWorld } from "./local.js";
 import { createOpenAi } from "./openai.js";
 import type { Model } from "./provider.js";
 import type { ProviderSpec } from "./provider-table.js";
@@ -29,9 +29,8 @@ export type ModelSettings = {
   readonly contextTokens?: number | undefined;
 };
 
-export type ModelWorld = {
+export type ModelWorld = LocalWorld & {
   readonly env: Environment;
-  readonly fetch: typeof fetch;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly clock?: Clock;
   readonly log?: Log;
@@ -128,7 +127,7 @@ function open(
 }
 
 async function openWithoutKey(settings: ModelSettings, world: ModelWorld): Promise<OpenedModel> {
-  const local = await findLocalModel(world.fetch);
+  const local = await findLocalModel(world);
   if (local) {
     const notice = `No key is configured: using ${local.model}, found on this machine (${local.provider}).`;
     return { model: open(local, settings, world), notice };

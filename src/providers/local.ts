@@ -1,4 +1,5 @@
 /** Looks for a model server on this machine, for those who have no key. */
+import type { World } from "../world.js";
 
 export type LocalModel = { readonly provider: string; readonly baseUrl: string; readonly model: string };
 
@@ -12,10 +13,16 @@ const servers: readonly { readonly provider: string; readonly port: number }[] =
 /** They are listed beside the others but cannot talk. */
 const mute = /embed|rerank|whisper|\bbge\b|\bclip\b/i;
 
-export async function findLocalModel(fetch: typeof globalThis.fetch, timeoutMs = 300): Promise<LocalModel | undefined> {
+export type LocalWorld = Pick<World, "fetch" | "listens">;
+
+export async function findLocalModel(
+  { fetch, listens = async () => true }: LocalWorld,
+  timeoutMs = 300,
+): Promise<LocalModel | undefined> {
   const signal = AbortSignal.timeout(timeoutMs);
   const found = await Promise.all(
     servers.map(async ({ provider, port }) => {
+      if (!(await listens(port, signal))) return undefined;
       const baseUrl = `http://127.0.0.1:${port}/v1`;
       const model = await firstModel(fetch, `${baseUrl}/models`, signal).catch(() => undefined);
       return model === undefined ? undefined : { provider, baseUrl, model };

@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { reasonOf } from "../../util/errors.js";
 import { htmlToText } from "./html-text.js";
-import { type Got, httpGet } from "./http-get.js";
+import type { Got } from "./http-get.js";
 import type { PublicAddresses } from "./public-address.js";
 import { defineTool, type Tool } from "./tool.js";
 
@@ -35,6 +35,7 @@ export function webFetchTool({ addresses, userAgent, timeoutMs = 30_000, maxByte
     }),
     async run({ url, extractMode = "markdown", maxChars = defaultChars }, { signal }) {
       try {
+        const { httpGet } = await import("./http-get.js"); // it brings all of HTTP, which few turns need
         const got = await httpGet(parts, url, isText, signal);
         if (!isText(got.type) || isBinary(got)) {
           return JSON.stringify({ error: `The content is ${got.type || "binary"}, not text.`, url });
