@@ -13,29 +13,32 @@ import { firstCharacters } from "../session/turn-rows.js";
 export type ToolCompaction = "store" | "view" | "off";
 
 const summaryChars = 200;
+/** The model needs an error whole to learn from it, within reason. */
+const errorChars = 1000;
 
 /** The stub of a result, as JSON text. Any text will do; nothing in it can make this throw. */
 export function resultStub(tool: string, result: string): string {
   const value = parsed(result);
   if (value === undefined) {
-    const summary = firstCharacters(result, summaryChars);
     return result.startsWith("Error")
-      ? pythonJson({ tool, status: "error", error: summary })
-      : pythonJson({ tool, status: "success", summary });
+      ? pythonJson({ tool, status: "error", error: firstCharacters(result, errorChars) })
+      : pythonJson({ tool, status: "success", summary: firstCharacters(result, summaryChars) });
   }
   const results = Array.isArray(value) ? value : listIn(value, "results");
-  const failure = failureOf(value);
+  const error = failureOf(value, result);
   const files = [
     textIn(value, "path"),
     ...(results ?? []).map((item) => textIn(item, "source") ?? textIn(item, "path")),
   ];
   const named = [...new Set(files.filter((file) => file !== undefined))];
+  const count = results && `${results.length} ${results.length === 1 ? "result" : "results"}`;
+  const summary = count ?? (error === undefined ? summaryOf(value, result) : undefined);
   return pythonJson({
     tool,
-    status: failure === undefined ? "success" : "error",
-    summary: results ? `${results.length} ${results.length === 1 ? "result" : "results"}` : summaryOf(value, result),
+    status: error === undefined ? "success" : "error",
+    ...(summary !== undefined && { summary }),
     ...(named.length > 0 && { files: named }),
-    ...(failure !== undefined && { error: failure }),
+    ...(error !== undefined && { error }),
   });
 }
 
@@ -60,11 +63,13 @@ function listIn(value: unknown, name: string): readonly unknown[] | undefined {
   return Array.isArray(found) ? found : undefined;
 }
 
-function failureOf(value: unknown): string | undefined {
+/** What a failed result says of its failure; undefined if it did not fail. */
+function failureOf(value: unknown, result: string): string | undefined {
   const error = field(value, "error");
-  if (typeof error === "string" && error !== "") return firstCharacters(error, summaryChars);
-  if (field(value, "success") !== false && (error === undefined || error === null || error === false)) return undefined;
-  return firstCharacters(textIn(value, "message") ?? (error ? pythonJson(error) : "failed"), summaryChars);
+  const hasError = error !== undefined && error !== null && error !== false && error !== "";
+  if (field(value, "success") !== false && !hasError) return undefined;
+  const words = typeof error === "string" && error !== "" ? error : textIn(value, "message");
+  return firstCharacters(words ?? result, errorChars);
 }
 
 const summaryOf = (value: unknown, result: string): string =>
@@ -90,11 +95,23 @@ export function toolRow(
 /** Earlier turns as the model is shown them. */
 export function compactedView(rows: readonly Row[], compaction: ToolCompaction): readonly Row[] {
   if (compaction === "off") return rows;
+  /** Ids come again in later turns: the newest call of an id is the one that is answered. */
+  const names = new Map<unknown, string>();
   return rows.map((row) => {
+    for (const { id, name } of callsIn(row)) names.set(id, name);
     const { role, content, name, _compacted: done } = row;
     if (role !== "tool" || typeof content !== "string" || done === true) return row;
     const kept = row[stubField];
-    const stub = typeof kept === "string" ? kept : resultStub(typeof name === "string" ? name : "tool", content);
+    const called = names.get(row["tool_call_id"]) ?? (typeof name === "string" ? name : "tool");
+    const stub = typeof kept === "string" ? kept : resultStub(called, content);
     return stub.length < content.length ? { ...row, content: stub } : row;
+  });
+}
+
+function callsIn(row: Row): { id: unknown; name: string }[] {
+  const calls = row["tool_calls"];
+  return (Array.isArray(calls) ? calls : []).flatMap((call: unknown) => {
+    const name = textIn(field(call, "function"), "name");
+    return name === undefined ? [] : [{ id: field(call, "id"), name }];
   });
 }

@@ -3,6 +3,7 @@ import type { Row, ToolCall } from "../message.js";
 import { complete, type Model, ModelError, type Reply, type Usage } from "../providers/provider.js";
 import { parsePythonJson, pythonJson } from "../session/python-json.js";
 import { firstCharacters } from "../session/turn-rows.js";
+import { orAborted } from "../util/abort.js";
 import { type ToolCompaction, toolRow } from "./compaction.js";
 import { buildRequest } from "./request.js";
 import { createThinkFilter, withoutThinking } from "./think.js";
@@ -81,6 +82,7 @@ export async function runLoop({ model, tools, settings }: LoopParts, turn: Turn)
     await turn.keep(form, now);
     add(form, now);
   };
+  const ask = createAsk({ model, tools, settings }, turn);
   const done = (end: LoopEnd["end"], text: string | null): LoopEnd => ({
     end,
     text,
@@ -105,7 +107,7 @@ export async function runLoop({ model, tools, settings }: LoopParts, turn: Turn)
   await useTools(unanswered(shown));
 
   while (shown.filter(({ role }) => role === "assistant").length < settings.maxIterations) {
-    const reply = asPythonStores(await ask(model, tools, settings, turn, shown));
+    const reply = asPythonStores(await ask(shown));
     usage = added(usage, reply.usage);
     const text = withoutThinking(reply.text);
     if (reply.toolCalls.length === 0) {
@@ -126,7 +128,7 @@ export async function runLoop({ model, tools, settings }: LoopParts, turn: Turn)
 async function toolResult(tools: readonly Tool[], call: ToolCall, turn: Turn): Promise<string> {
   if (turn.resume?.started.has(call.id)) return "Error: Task interrupted before this tool finished.";
   await turn.starting?.(call);
-  return runTool(tools, call, turn.context);
+  return orAborted(runTool(tools, call, turn.context), turn.context.signal);
 }
 
 /** The calls of the last assistant row that no tool row has answered yet. */
@@ -137,37 +139,45 @@ function unanswered(rows: readonly Row[]): readonly ToolCall[] {
   return calls.filter(({ id }) => !answered.has(id));
 }
 
-/** One call of the model. If it finds the request too long, the request shrinks until it does not. */
-async function ask(
-  model: Model,
-  tools: readonly Tool[],
-  settings: LoopSettings,
-  turn: Turn,
-  shown: readonly Row[],
-): Promise<Reply> {
+/**
+ * One call of the model. If it finds the request too long, the request shrinks until it does not; what is too long was
+ * learnt then, and the rest of the turn keeps to it.
+ */
+function createAsk({ model, tools, settings }: LoopParts, turn: Turn): (shown: readonly Row[]) => Promise<Reply> {
+  const { signal } = turn.context;
   const specs = tools.map(({ spec }) => spec);
   const overhead = Math.ceil(JSON.stringify(specs).length / 3) + Math.min(settings.maxTokens, model.contextTokens / 2);
   let limit = Math.max(leastRequest, Math.floor(model.contextTokens - overhead));
-  for (;;) {
-    const messages = buildRequest({ system: turn.system, past: turn.past, turn: shown, limit });
-    const newFilter = () => createThinkFilter((text) => turn.on({ kind: "text", text }));
-    let filter = newFilter();
-    const restart = (): void => {
-      filter = newFilter();
-      turn.on({ kind: "restart" });
-    };
-    try {
-      const events = model.stream({ messages, tools: specs }, turn.context.signal);
-      const reply = await complete(events, (text) => filter.push(text), restart);
-      filter.end();
-      return reply;
-    } catch (error) {
-      const size = tokensOf(messages);
-      if (!(error instanceof ModelError) || error.kind !== "too-long" || size <= leastRequest) throw error;
-      restart();
-      limit = Math.max(leastRequest, Math.floor(Math.min(limit, size) / 2));
+  let filter = createThinkFilter(() => {});
+  const begin = (): void => {
+    filter = createThinkFilter((text) => turn.on({ kind: "text", text }));
+  };
+  const restart = (): void => {
+    begin();
+    turn.on({ kind: "restart" });
+  };
+
+  return async (shown) => {
+    signal.throwIfAborted();
+    begin();
+    for (;;) {
+      const messages = buildRequest({ system: turn.system, past: turn.past, turn: shown, limit });
+      try {
+        const events = model.stream({ messages, tools: specs }, signal);
+        const reply = await orAborted(
+          complete(events, (text) => filter.push(text), restart),
+          signal,
+        );
+        filter.end();
+        return reply;
+      } catch (error) {
+        const size = tokensOf(messages);
+        if (!(error instanceof ModelError) || error.kind !== "too-long" || size <= leastRequest) throw error;
+        restart();
+        limit = Math.max(leastRequest, Math.floor(Math.min(limit, size) / 2));
+      }
     }
-  }
+  };
 }
 
 /** Below so many tokens there is nothing left to cut. */

@@ -7,38 +7,45 @@ export function withoutThinking(text: string | null): string | null {
   return answer === "" ? null : answer;
 }
 
-/** Passes streamed text on, holding think-blocks back, also when a tag arrives in pieces. */
+/** Passes streamed text on, holding think-blocks back, also when a tag arrives in pieces. One that never ends is text. */
 export function createThinkFilter(pass: (text: string) => void): { push(text: string): void; end(): void } {
   let held = "";
   let thinking = false;
-  const drain = (last: boolean): void => {
+  /** Before this there is no tag, so that long thoughts are not searched again and again. */
+  let searched = 0;
+  const release = (to: number): void => {
+    if (to > 0) pass(held.slice(0, to));
+    held = held.slice(to);
+    searched = 0;
+  };
+  const drain = (): void => {
     for (;;) {
-      const tag = thinking ? "</think>" : "<think>";
-      const at = held.indexOf(tag);
+      const at = held.indexOf(thinking ? closing : opening, searched);
       if (at < 0) break;
-      if (!thinking && at > 0) pass(held.slice(0, at));
-      held = held.slice(at + tag.length);
+      if (thinking) held = held.slice(at + closing.length);
+      else release(at);
+      searched = thinking ? 0 : opening.length;
       thinking = !thinking;
     }
-    if (thinking) return;
-    const keep = last ? 0 : partialTag(held);
-    const ready = held.slice(0, held.length - keep);
-    if (ready !== "") pass(ready);
-    held = held.slice(ready.length);
+    if (thinking) searched = Math.max(searched, held.length - closing.length + 1);
+    else release(held.length - partialTag(held));
   };
   return {
     push(text) {
       held += text;
-      drain(false);
+      drain();
     },
-    end: () => drain(true),
+    end: () => release(held.length),
   };
 }
 
-/** How many characters at the end could be the beginning of a tag. */
+const opening = "<think>";
+const closing = "</think>";
+
+/** How many characters at the end could be the beginning of a block. */
 function partialTag(text: string): number {
-  for (let length = Math.min(6, text.length); length > 0; length--) {
-    if ("<think>".startsWith(text.slice(-length))) return length;
+  for (let length = Math.min(opening.length - 1, text.length); length > 0; length--) {
+    if (opening.startsWith(text.slice(-length))) return length;
   }
   return 0;
 }

@@ -66,6 +66,8 @@ export function createThinking(parts: TurnParts) {
   return async function think(input: TurnInput): Promise<Thought> {
     const session = await sessions.getOrCreate(input.session);
     session.settle();
+    // What an interrupted turn still owed belongs to the past, whatever becomes of this one.
+    if (session.hasUnsaved) await sessions.save(session);
     const newest = session.slice(historyStart(session.length, session.lastConsolidated, store.viewMessages));
     const images = await imageParts(input.media ?? []);
     const content = userContent(runtimeContext(clock(), input.from), input.text.toWellFormed(), images);
