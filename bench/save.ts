@@ -33,7 +33,8 @@ export const save: Bench = {
           session.addRows(turnOf(session.length));
           return sessions.save(session);
         };
-        contestants[name(driver, rows)] = { work, rounds: appends(driver) ? 300 : roundsOfRewriting(rows) };
+        const often = appends(driver) ? { rounds: 60, burst: 10 } : { rounds: roundsOfRewriting(rows) };
+        contestants[name(driver, rows)] = { work, ...often };
       }
       const copy = join(folder, `rewritten-${rows}.jsonl`);
       copyFileSync(jsonlFile(folder, keyOf(rows)), copy);
@@ -58,18 +59,20 @@ export const save: Bench = {
           [`jsonl at ${middle} is faster by`]: at(middle) / took("jsonl", middle),
         };
       }),
-      targets: appendingDrivers.flatMap((driver) => [
-        atMost(
-          `${driver}: time at ${longest} rows against ${shortest}`,
-          took(driver, longest) / took(driver, shortest),
-          1.5,
+      targets: [
+        ...appendingDrivers.map((driver) =>
+          atMost(
+            `${driver}: time at ${longest} rows against ${shortest}`,
+            took(driver, longest) / took(driver, shortest),
+            1.5,
+          ),
         ),
         atLeast(
-          `${driver}: faster than rewriting at ${middle} rows`,
-          took("rewriting", middle) / took(driver, middle),
+          `jsonl: faster than rewriting at ${middle} rows`,
+          took("rewriting", middle) / took("jsonl", middle),
           100,
         ),
-      ]),
+      ],
       notes: [
         `The disk alone (append ${rowsPerTurn} rows to an open file, fdatasync) takes ${disk.toFixed(3)} ms,` +
           ` ${Math.round((100 * disk) / took("jsonl", middle))} % of a jsonl save at ${middle} rows.`,
@@ -98,7 +101,7 @@ function diskAlone(path: string): Contestant {
     fdatasyncSync(file);
     closeSync(file);
   };
-  return { work, rounds: 300 };
+  return { work, rounds: 60, burst: 10 };
 }
 
 /** The median milliseconds of nanobot's own save for each of the sizes, if it is installed. */
