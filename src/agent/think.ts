@@ -9,33 +9,37 @@ export function withoutThinking(text: string | null): string | null {
 
 /** Passes streamed text on, holding think-blocks back, also when a tag arrives in pieces. One that never ends is text. */
 export function createThinkFilter(pass: (text: string) => void): { push(text: string): void; end(): void } {
+  /** The open think-block so far, in pieces: joining and searching it with every word would take minutes. */
+  let thoughts: string[] = [];
+  /** What may still turn out to be a tag, or part of one. */
   let held = "";
-  let thinking = false;
-  /** Before this there is no tag, so that long thoughts are not searched again and again. */
-  let searched = 0;
-  const release = (to: number): void => {
-    if (to > 0) pass(held.slice(0, to));
-    held = held.slice(to);
-    searched = 0;
+  const take = (length: number): string => {
+    const taken = held.slice(0, length);
+    held = held.slice(length);
+    return taken;
+  };
+  const say = (text: string): void => {
+    if (text !== "") pass(text);
   };
   const drain = (): void => {
     for (;;) {
-      const at = held.indexOf(thinking ? closing : opening, searched);
+      const thinking = thoughts.length > 0;
+      const at = held.indexOf(thinking ? closing : opening);
       if (at < 0) break;
-      if (thinking) held = held.slice(at + closing.length);
-      else release(at);
-      searched = thinking ? 0 : opening.length;
-      thinking = !thinking;
+      const before = take(at);
+      if (!thinking) say(before);
+      thoughts = thinking ? [] : [opening];
+      take(thinking ? closing.length : opening.length);
     }
-    if (thinking) searched = Math.max(searched, held.length - closing.length + 1);
-    else release(held.length - partialTag(held));
+    if (thoughts.length === 0) say(take(held.length - partialTag(held)));
+    else thoughts.push(take(Math.max(0, held.length - closing.length + 1)));
   };
   return {
     push(text) {
       held += text;
       drain();
     },
-    end: () => release(held.length),
+    end: () => say(thoughts.join("") + take(held.length)),
   };
 }
 
