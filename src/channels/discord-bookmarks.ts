@@ -1,0 +1,132 @@
+/** How far each Discord channel has been read, kept across restarts so that what is said meanwhile can be fetched. */
+import { mkdir, readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import * as z from "zod/mini";
+import { moveAside, replaceFile } from "../util/atomic-write.js";
+import { fileTime } from "../util/clock.js";
+import { errorCode, reasonOf } from "../util/errors.js";
+import type { World } from "../world.js";
+
+/** Where a Discord channel is: in a guild or, without one, between two people; a thread has a parent. */
+export type Place = { readonly guild?: string | undefined; readonly parent?: string | undefined };
+
+export type Bookmark = Place & {
+  /** The newest message that has been stored, or was none of our business. */
+  readonly last: string;
+  /** Somebody has spoken to us here. */
+  readonly heard?: boolean | undefined;
+};
+
+/** More private chats and threads than this are not looked after; the longest silent ones go first. */
+const most = 5000;
+/** Bookmarks may lag behind: what is fetched twice is recognised. So a busy channel need not write all the time. */
+const saveAfterMs = 1000;
+
+const fileShape = z.object({
+  channels: z.record(
+    z.string(),
+    z.object({
+      last: z.string().check(z.regex(/^\d+$/)),
+      guild: z.optional(z.string()),
+      parent: z.optional(z.string()),
+      heard: z.optional(z.boolean()),
+    }),
+  ),
+});
+
+export type Bookmarks = {
+  get(channel: string): Bookmark | undefined;
+  all(): readonly (readonly [string, Bookmark])[];
+  /** The newest message known of anywhere: whatever is newer was said while we were away. */
+  newest(): string | undefined;
+  /** Forward only. It is on disk a little later. */
+  move(channel: string, place: Place, last: string, heard?: boolean): void;
+  forget(channel: string): void;
+  /** Resolves when everything moved so far is on disk. */
+  save(): Promise<void>;
+};
+
+/** Discord's ids grow with time. */
+export const isLater = (id: string, other: string): boolean => BigInt(id) > BigInt(other);
+
+/** Every message since this time has a later id. */
+export const idAt = (epochMs: number): string =>
+  Number.isFinite(epochMs) ? String(BigInt(Math.max(0, epochMs - discordEpoch)) << 22n) : "0";
+
+const discordEpoch = Date.UTC(2015, 0, 1);
+
+export async function openBookmarks(path: string, world: World, signal: AbortSignal): Promise<Bookmarks> {
+  const marks = new Map(Object.entries(await readMarks(path, world)));
+  let changed = false;
+  let planned: Promise<void> | undefined;
+  let writing: Promise<void> = Promise.resolve();
+
+  const write = async (): Promise<void> => {
+    if (!changed) return;
+    changed = false;
+    const text = `${JSON.stringify({ channels: Object.fromEntries(marks) })}\n`;
+    try {
+      await mkdir(dirname(path), { recursive: true });
+      await replaceFile(path, (file) => file.writeFile(text));
+    } catch (error) {
+      changed = true;
+      world.log.warn(`Discord: how far the channels are read could not be saved: ${reasonOf(error)}`);
+    }
+  };
+  /** One write at a time, or an older state might replace a newer one. */
+  const save = (): Promise<void> => (writing = writing.then(write));
+
+  const touch = (): void => {
+    changed = true;
+    planned ??= world
+      .sleep(saveAfterMs, signal)
+      .catch(() => {}) // stopping: save at once
+      .then(() => {
+        planned = undefined;
+        return save();
+      });
+  };
+
+  return {
+    get: (channel) => marks.get(channel),
+    all: () => [...marks],
+    newest: () => [...marks.values()].map(({ last }) => last).reduce(laterOf, undefined),
+    move(channel, { guild, parent }, last, heard = false) {
+      const known = marks.get(channel);
+      if (known && !isLater(last, known.last)) return;
+      // Taken out first, so that the map is in the order of the last message.
+      marks.delete(channel);
+      marks.set(channel, { last, guild, parent, heard: heard || known?.heard });
+      if (marks.size > most) drop(marks);
+      touch();
+    },
+    forget(channel) {
+      if (marks.delete(channel)) touch();
+    },
+    save,
+  };
+}
+
+const laterOf = (one: string | undefined, other: string): string =>
+  one === undefined || isLater(other, one) ? other : one;
+
+/** The channels of guilds come back by themselves when the guild introduces itself; threads and private chats do not. */
+function drop(marks: Map<string, Bookmark>): void {
+  const first = marks.keys().next();
+  if (!first.done) marks.delete(first.value);
+}
+
+/** What cannot be read is set aside, and reading begins with what is said from now on. */
+async function readMarks(path: string, world: World): Promise<Readonly<Record<string, Bookmark>>> {
+  try {
+    return z.parse(fileShape, JSON.parse(await readFile(path, "utf8"))).channels;
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return {};
+    if (!(error instanceof SyntaxError) && !(error instanceof z.core.$ZodError)) throw error;
+    const aside = await moveAside(path, `damaged-${fileTime(world.clock())}`);
+    world.log.warn(
+      `Discord: ${path} is damaged and was set aside as ${aside}. What was said meanwhile is not fetched.`,
+    );
+    return {};
+  }
+}

@@ -1,0 +1,49 @@
+/** What an error of Discord means: for the owner, and for a message that was to be sent. */
+import type * as DiscordJs from "discord.js";
+import { errorCode, reasonOf, UserError } from "../util/errors.js";
+import { SendFailure } from "./channel.js";
+
+type Library = Pick<typeof DiscordJs, "DiscordAPIError" | "RateLimitError">;
+
+/** Errors of the network at which the request has surely not left. */
+const unsent = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"];
+/** Slow mode, write limits, overload: refused now, taken later. */
+const busyCodes: readonly (string | number)[] = [20016, 20022, 20028, 40062, 130000];
+
+/** A {@link SendFailure} when Discord has not taken the message; otherwise the error as it is, for nobody knows. */
+export function sortFailure(error: unknown, { DiscordAPIError, RateLimitError }: Library): unknown {
+  if (error instanceof RateLimitError) {
+    return new SendFailure("later", "Discord asks to wait.", { cause: error, afterMs: error.retryAfter });
+  }
+  if (error instanceof DiscordAPIError) {
+    if (error.status === 401) return new SendFailure("later", "Discord refused the bot token.", { cause: error });
+    const when = error.status === 408 || busyCodes.includes(error.code) ? "later" : "never";
+    return new SendFailure(when, `Discord refused: ${error.message} (${error.code}).`, { cause: error });
+  }
+  if (unsent.includes(errorCode(error) ?? "")) {
+    return new SendFailure("later", `Discord cannot be reached: ${reasonOf(error)}`, { cause: error });
+  }
+  return error;
+}
+
+const portal = "https://discord.com/developers/applications";
+
+/** A connection that was closed for a reason the owner can put right. */
+export function explainClose(code: number, cause?: unknown): Error {
+  if (code === 4004) return refusedToken(cause);
+  if (code === 4014 || code === 4013) {
+    return new UserError(
+      "Discord does not let the bot read messages: the Message Content intent is not granted.",
+      `Open the application at ${portal}, page Bot, switch on "Message Content Intent", and start again.`,
+      { cause },
+    );
+  }
+  return new Error(`Discord closed the connection (${code}).`, { cause });
+}
+
+export const refusedToken = (cause: unknown): UserError =>
+  new UserError(
+    "Discord refused the bot token.",
+    `Open the application at ${portal}, page Bot, reset the token, and set channels.discord.token.`,
+    { cause },
+  );

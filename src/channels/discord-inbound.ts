@@ -1,0 +1,103 @@
+/** Turns what Discord tells us into what a session understands: who, where, and the text. */
+import type { APIAttachment, APIChatInputApplicationCommandInteraction, APIMessage, APIUser } from "discord.js";
+import type { Address } from "../message.js";
+import type { Place } from "./discord-bookmarks.js";
+
+export type Policy = {
+  /** In a guild: answer only when mentioned or replied to, or everything. */
+  readonly groupPolicy: "mention" | "open";
+  /** Empty: every channel. A thread is where its parent is. */
+  readonly allowChannels: readonly string[];
+};
+
+/** A plain message and a reply; all others are Discord's own announcements. */
+const spokenTypes: readonly number[] = [0, 19];
+/** Of a message that is replied to, so much is quoted. */
+const quotedMost = 4000;
+
+/** A thread is a session of its own, named after the channel it hangs on. */
+export const addressOf = (channel: string, { parent }: Place): Address => ({
+  channel: "discord",
+  chat: parent === undefined ? channel : `${parent}:thread:${channel}`,
+});
+
+/** Where a message to this chat is posted, if it can be one of ours. */
+export const channelOf = ({ chat }: Address): string | undefined => /^(?:\d+:thread:)?(\d+)$/.exec(chat)?.[1];
+
+/** Do we listen here at all? */
+export const isOpen = ({ allowChannels }: Policy, channel: string, { guild, parent }: Place): boolean =>
+  guild === undefined ||
+  allowChannels.length === 0 ||
+  allowChannels.includes(channel) ||
+  (parent !== undefined && allowChannels.includes(parent));
+
+/** Where we listen: is this said by a person, and to us? */
+export function isForUs(message: APIMessage, place: Place, me: string, policy: Policy): boolean {
+  // A webhook chooses its own name and could call itself the owner.
+  if (message.author.bot || message.author.id === me || message.webhook_id !== undefined) return false;
+  if (!spokenTypes.includes(message.type ?? 0)) return false;
+  return place.guild === undefined || policy.groupPolicy === "open" || isAddressed(message, me);
+}
+
+function isAddressed(message: APIMessage, me: string): boolean {
+  return (
+    (message.mentions ?? []).some(({ id }) => id === me) ||
+    mentionOf(me).test(message.content) ||
+    message.referenced_message?.author.id === me
+  );
+}
+
+const mentionOf = (user: string): RegExp => new RegExp(`<@!?${user}>`);
+
+/** The names that `allowFrom` may list. What somebody calls himself on a server is not among them. */
+export const senderOf = ({ id, username, discriminator }: APIUser): string[] => [
+  id,
+  discriminator === undefined || discriminator === "0" || discriminator === ""
+    ? username
+    : `${username}#${discriminator}`,
+];
+
+/** The words of a message without the mention that called us, and in front what it replies to. */
+export function textOf(message: APIMessage, me: string, attachments: readonly string[]): string {
+  const forwarded = message.message_snapshots?.map(({ message: { content } }) => content) ?? [];
+  const stickers = message.sticker_items?.map(({ name }) => `[sticker: ${name}]`) ?? [];
+  const said = [withoutMention(message.content, me), ...forwarded, ...stickers, ...attachments].filter(
+    (line) => line !== "",
+  );
+  const text = said.length === 0 ? "[empty message]" : said.join("\n");
+  const quoted = quotation(message);
+  // A command has to stand alone.
+  return quoted === "" || text.startsWith("/") ? text : `${quoted}\n${text}`;
+}
+
+const withoutMention = (content: string, me: string): string =>
+  content.replaceAll(new RegExp(`[^\\S\\n]*<@!?${me}>`, "g"), "").trim();
+
+function quotation({ referenced_message: quoted }: APIMessage): string {
+  const content = quoted?.content.slice(0, quotedMost).toWellFormed() ?? "";
+  return content === "" ? "" : `[Reply to: ${content}]`;
+}
+
+/** nanobot's words for a file that came with a message. */
+export const attachmentMarker = ({ filename }: Pick<APIAttachment, "filename">, problem: string): string =>
+  `[attachment: ${filename} - ${problem}]`;
+
+/** `/history 5`: what somebody would have typed instead of choosing the command. */
+export function commandText({ data }: APIChatInputApplicationCommandInteraction): string {
+  const values = data.options?.flatMap((option) => ("value" in option ? [String(option.value)] : [])) ?? [];
+  return [`/${data.name}`, ...values].join(" ");
+}
+
+/** The same commands as everywhere, for Discord's menu. */
+export const slashCommands = [
+  { name: "new", description: "Start a new conversation" },
+  { name: "stop", description: "Stop the current task" },
+  { name: "status", description: "Show model, session and use" },
+  {
+    name: "history",
+    description: "Show the last messages",
+    options: [{ type: 4, name: "count", description: "How many", min_value: 1, max_value: 50 }],
+  },
+  { name: "compact", description: "Summarise this conversation into memory now" },
+  { name: "help", description: "Show available commands" },
+];

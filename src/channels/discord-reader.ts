@@ -1,0 +1,238 @@
+/** Reads Discord channels in order and without gaps: what was said while we were away comes before what is said now. */
+import type {
+  APIChatInputApplicationCommandInteraction,
+  APIMessage,
+  GatewayGuildCreateDispatchData,
+  GatewayMessageCreateDispatchData,
+} from "discord.js";
+import { reasonOf } from "../util/errors.js";
+import { createKeyedMutex } from "../util/keyed-mutex.js";
+import type { ChannelWorld, Link } from "./channel.js";
+import { saveAttachment, type Saved } from "./discord-attachments.js";
+import { idAt, isLater, type Bookmarks, type Place } from "./discord-bookmarks.js";
+import type { Listener } from "./discord-gateway.js";
+import {
+  addressOf,
+  attachmentMarker,
+  commandText,
+  isOpen,
+  isForUs,
+  senderOf,
+  textOf,
+  type Policy,
+} from "./discord-inbound.js";
+
+export type ReaderParts = {
+  /** Reads something of Discord. Throws an error with its `status` if there was an answer. */
+  readonly ask: (path: `/${string}`, query?: URLSearchParams) => Promise<unknown>;
+  /** Tells the person who gave a command, and nobody else, something about it. */
+  readonly acknowledge: (interaction: APIChatInputApplicationCommandInteraction, text: string) => Promise<void>;
+  readonly bookmarks: Bookmarks;
+  readonly policy: Policy;
+  readonly link: Link;
+  readonly world: ChannelWorld;
+  /** A message could not be stored: reading has to stop before the next one, or this one would be forgotten. */
+  readonly failed: (error: unknown) => void;
+  /** A message of our own has appeared; its nonce says which. */
+  readonly echoed: (nonce: string, id: string) => void;
+};
+
+const pageSize = 100;
+/** Between tries at fetching what was missed while Discord's other half is down. */
+const firstPauseMs = 500;
+const longestPauseMs = 30_000;
+/** Channels that hold messages themselves; forums hold threads only. */
+const messageChannels: readonly number[] = [0, 2, 5, 13];
+const threadTypes: readonly number[] = [10, 11, 12];
+
+/** Hears what the gateway tells. */
+export type Reader = Listener & {
+  /** Resolves when nothing is being handled any more. */
+  idle(): Promise<void>;
+};
+
+export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
+  const { ask, acknowledge, bookmarks, policy, link, world, failed, echoed } = parts;
+  const lanes = createKeyedMutex();
+  /** Where the channels are that somebody may write in. */
+  const places = new Map<string, Place>();
+  /** Channels of which something may have been missed since. */
+  const behind = new Set<string>();
+  let me = "";
+  let awaySince: string | undefined;
+
+  /** One thing at a time per channel; after a failure nothing at all. */
+  const inLane = (channel: string, work: () => Promise<void>): void => {
+    void lanes.run(channel, async () => {
+      if (signal.aborted) return;
+      try {
+        await work();
+      } catch (error) {
+        if (!signal.aborted) failed(error);
+      }
+    });
+  };
+
+  /** A new session: of everything before it we may have missed something. */
+  function begin(user: string): void {
+    me = user;
+    awaySince = bookmarks.newest();
+    for (const [channel, { guild, parent }] of bookmarks.all()) {
+      behind.add(channel);
+      places.set(channel, { guild, parent });
+      // The channels of a guild wait until it introduces itself: it says where something was written.
+      if (guild === undefined) inLane(channel, () => catchUp(channel));
+    }
+  }
+
+  function meetGuild(guild: GatewayGuildCreateDispatchData): void {
+    if (guild.unavailable) return;
+    const joined = idAt(Date.parse(guild.joined_at));
+    const listed = new Set<string>();
+    for (const channel of [...(guild.channels ?? []), ...(guild.threads ?? [])]) {
+      const place = { guild: guild.id, parent: parentOf(channel) };
+      if (place.parent === undefined && !messageChannels.includes(channel.type)) continue;
+      places.set(channel.id, place);
+      listed.add(channel.id);
+      const last = "last_message_id" in channel ? (channel.last_message_id ?? undefined) : undefined;
+      if (isOpen(policy, channel.id, place)) inLane(channel.id, () => meetChannel(channel.id, place, last, joined));
+    }
+    for (const [channel, { guild: home }] of bookmarks.all()) {
+      if (home === guild.id && !listed.has(channel)) inLane(channel, () => catchUp(channel));
+    }
+  }
+
+  async function meetChannel(channel: string, place: Place, last: string | undefined, joined: string): Promise<void> {
+    const known = bookmarks.get(channel);
+    if (!known) {
+      // At the very first start reading begins with what is said from now on. Later, a channel that nobody has heard of
+      // is one that was made while we were away; but what was said before we joined was not said to us.
+      const from = awaySince === undefined ? (last ?? channel) : isLater(joined, awaySince) ? joined : awaySince;
+      await firstSight(channel, place, from);
+      if (awaySince === undefined) return;
+      behind.add(channel);
+    } else if (!known.heard && last !== undefined && !isLater(last, known.last)) {
+      behind.delete(channel);
+    }
+    await catchUp(channel);
+  }
+
+  /** On disk before anything of the channel is accepted: the next thing said there may be said while we are away. */
+  async function firstSight(channel: string, place: Place, from: string): Promise<void> {
+    bookmarks.move(channel, place, from);
+    await bookmarks.save();
+  }
+
+  /** Fetches and handles what was said since the bookmark, oldest first. */
+  async function catchUp(channel: string): Promise<void> {
+    while (behind.has(channel)) {
+      const bookmark = bookmarks.get(channel);
+      const page = bookmark && isOpen(policy, channel, bookmark) ? await pageAfter(channel, bookmark.last) : [];
+      for (const message of page) {
+        signal.throwIfAborted();
+        if (bookmark) await handle(message, bookmark);
+      }
+      if (page.length < pageSize) behind.delete(channel);
+    }
+  }
+
+  async function pageAfter(channel: string, last: string): Promise<readonly APIMessage[]> {
+    const query = new URLSearchParams({ after: last, limit: String(pageSize) });
+    const page = await askPatiently<readonly APIMessage[]>(`/channels/${channel}/messages`, query);
+    if (!page) bookmarks.forget(channel);
+    return [...(page ?? [])].sort((one, other) => (isLater(one.id, other.id) ? 1 : -1));
+  }
+
+  /** Asks until there is an answer, for one half of Discord may be down while the other talks. Undefined: not for us. */
+  async function askPatiently<Answer>(path: `/${string}`, query?: URLSearchParams): Promise<Answer | undefined> {
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      try {
+        const answer = (await ask(path, query)) as Answer;
+        link.alive();
+        return answer;
+      } catch (error) {
+        signal.throwIfAborted();
+        if ([403, 404].includes(statusOf(error) ?? 0)) return undefined;
+        world.log.warn(`Discord: ${path} could not be fetched yet: ${reasonOf(error)}`);
+        await world.sleep(pauseMs, signal);
+      }
+    }
+  }
+
+  /** Only when the message is stored, or none of our business, does the bookmark move. */
+  async function handle(message: APIMessage, place: Place): Promise<void> {
+    const forUs = isForUs(message, place, me, policy);
+    if (forUs) {
+      const from = addressOf(message.channel_id, place);
+      const sender = senderOf(message.author);
+      const files = message.attachments ?? [];
+      const saved: readonly Saved[] = link.mayEnter(from, sender)
+        ? await Promise.all(files.map((file) => saveAttachment(file, world, signal)))
+        : files.map((file) => ({ marker: attachmentMarker(file, "not downloaded") }));
+      const markers = saved.map(({ marker }) => marker);
+      const text = textOf(message, me, markers);
+      const media = saved.flatMap(({ path }) => path ?? []);
+      await link.accept({ id: message.id, from, sender, text, media });
+    }
+    bookmarks.move(message.channel_id, place, message.id, forUs);
+  }
+
+  /** Where a live message was said. An old thread that wakes up was not introduced. */
+  async function placeOf(channel: string, guild: string | undefined): Promise<Place> {
+    if (guild === undefined) return {};
+    const known = places.get(channel);
+    if (known) return known;
+    const found = await askPatiently<{ readonly type: number; readonly parent_id?: string | null }>(
+      `/channels/${channel}`,
+    );
+    const place = { guild, parent: found && parentOf(found) };
+    places.set(channel, place);
+    return place;
+  }
+
+  function hearMessage(message: GatewayMessageCreateDispatchData): void {
+    if (message.author.id === me && message.nonce !== undefined) echoed(String(message.nonce), message.id);
+    inLane(message.channel_id, async () => {
+      const { id, channel_id: channel, guild_id: guild } = message;
+      await catchUp(channel);
+      const place = await placeOf(channel, guild);
+      if (!isOpen(policy, channel, place)) return;
+      if (!bookmarks.get(channel)) await firstSight(channel, place, String(BigInt(id) - 1n));
+      await handle(message, place);
+    });
+  }
+
+  function hearCommand(interaction: APIChatInputApplicationCommandInteraction): void {
+    const { id, channel, guild_id: guild, data } = interaction;
+    const user = interaction.member?.user ?? interaction.user;
+    if (!user) return;
+    const place = { guild, parent: parentOf(channel) };
+    inLane(channel.id, async () => {
+      const open = isOpen(policy, channel.id, place);
+      if (open) {
+        const text = commandText(interaction);
+        await link.accept({ id, from: addressOf(channel.id, place), sender: senderOf(user), text, media: [] });
+      }
+      // Whether somebody sees this sentence changes nothing about what was stored.
+      await acknowledge(interaction, open ? `\`/${data.name}\` received.` : "I do not listen in this channel.").catch(
+        (error: unknown) => world.log.warn(`Discord: a command could not be acknowledged: ${reasonOf(error)}`),
+      );
+    });
+  }
+
+  return {
+    ready: ({ user }) => begin(user.id),
+    guild: meetGuild,
+    thread: ({ id, guild_id, parent_id }) => places.set(id, { guild: guild_id, parent: parent_id ?? undefined }),
+    message: hearMessage,
+    command: hearCommand,
+    idle: () => lanes.idle(),
+  };
+}
+
+/** The channel that a thread hangs on; any other channel hangs on none, only on a heading. */
+const parentOf = (channel: { readonly type: number; readonly parent_id?: string | null }): string | undefined =>
+  threadTypes.includes(channel.type) ? (channel.parent_id ?? undefined) : undefined;
+
+const statusOf = (error: unknown): number | undefined =>
+  error instanceof Error && "status" in error && typeof error.status === "number" ? error.status : undefined;

@@ -1,0 +1,211 @@
+/** Discord: messages come over its gateway, or are fetched if they came while we were away; answers go over its REST API. */
+import { createHash } from "node:crypto";
+import { readFile, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import type { APIChatInputApplicationCommandInteraction, APIMessage, RawFile, RequestData } from "discord.js";
+import * as z from "zod/mini";
+import type { Address } from "../message.js";
+import { errorCode, reasonOf } from "../util/errors.js";
+import { maybeText, section, text, textList } from "../util/settings.js";
+import { defineChannel, SendFailure, type Sending } from "./channel.js";
+import { openBookmarks } from "./discord-bookmarks.js";
+import { sortFailure } from "./discord-failures.js";
+import { listen } from "./discord-gateway.js";
+import { channelOf, slashCommands } from "./discord-inbound.js";
+import { createReader } from "./discord-reader.js";
+import { splitForDiscord } from "./discord-text.js";
+
+/** nanobot writes this into every configuration; it is where discord.js goes anyway. */
+const usualGateway = /^wss:\/\/gateway\.discord\.gg\//;
+/** discord.js waits out a rate limit up to this; a longer one is for delivery to plan with. */
+const patienceMs = 1000;
+/** No server lets a bot send more than this. */
+const largestFile = 100 * 1024 * 1024;
+/** Own messages that were seen lately, by nonce. */
+const echoesKept = 1000;
+
+type Method = "get" | "post" | "put" | "patch";
+
+export const discord = defineChannel({
+  name: "discord",
+  settings: section({
+    token: text().check(z.minLength(1, "is missing: the bot token from the Discord developer portal")),
+    allowFrom: z.prefault(textList(), []),
+    groupPolicy: z.prefault(z.enum(["mention", "open"], 'must be "mention" or "open"'), "mention"),
+    allowChannels: z.prefault(textList(), []),
+    apiRoot: z.prefault(text(), "https://discord.com/api"),
+    gatewayUrl: z.prefault(maybeText(), ""),
+  }),
+  async create({ token, groupPolicy, allowChannels, apiRoot, gatewayUrl }, world) {
+    const library = await import("discord.js");
+    // discord.js adds the version by itself.
+    const api = apiRoot.replace(/(?:\/v\d+)?\/*$/, "");
+    // Retrying is delivery's business: it knows what was sent, and for how long to try.
+    const rest = new library.REST({
+      api,
+      retries: 0,
+      rejectOnRateLimit: ({ retryAfter }) => retryAfter > patienceMs,
+    }).setToken(token);
+    const echoes = new Map<string, string>();
+    let commandsKnown = false;
+
+    const request = async (method: Method, path: `/${string}`, options: RequestData, signal: AbortSignal) => {
+      // discord.js never takes its listener off the signal: one that lasts as long as the gateway would fill up.
+      const own = new AbortController();
+      const stop = (): void => own.abort(signal.reason);
+      signal.addEventListener("abort", stop, { once: true });
+      try {
+        signal.throwIfAborted();
+        return await rest[method](path, { ...options, signal: own.signal });
+      } catch (error) {
+        // After a refusal discord.js forgets the token; yet it may have been a passing fault.
+        rest.setToken(token);
+        throw error;
+      } finally {
+        signal.removeEventListener("abort", stop);
+      }
+    };
+
+    /** The same for what goes out: an error says whether the message was taken. */
+    const deliver = async (method: Method, path: `/${string}`, options: RequestData, signal: AbortSignal) => {
+      try {
+        return await request(method, path, options, signal);
+      } catch (error) {
+        throw sortFailure(error, library);
+      }
+    };
+
+    const acknowledge = async (
+      interaction: APIChatInputApplicationCommandInteraction,
+      content: string,
+      signal: AbortSignal,
+    ): Promise<void> => {
+      // 4: answer with a message, 64: that only this person sees. What the command comes to is told to all.
+      const body = { type: 4, data: { content, flags: 64, allowed_mentions: { parse: [] } } };
+      await request(
+        "post",
+        `/interactions/${interaction.id}/${interaction.token}/callback`,
+        { auth: false, body },
+        signal,
+      );
+    };
+
+    const registerCommands = (application: string, signal: AbortSignal): void => {
+      if (commandsKnown) return;
+      commandsKnown = true;
+      request("put", `/applications/${application}/commands`, { body: slashCommands }, signal).catch(
+        (error: unknown) => {
+          commandsKnown = false;
+          if (!signal.aborted) world.log.warn(`Discord: the commands could not be registered: ${reasonOf(error)}`);
+        },
+      );
+    };
+
+    const remember = (nonce: string, id: string): void => {
+      echoes.set(nonce, id);
+      const [oldest] = echoes.keys();
+      if (echoes.size > echoesKept && oldest !== undefined) echoes.delete(oldest);
+    };
+
+    return {
+      async run(link, signal) {
+        const stop = new AbortController();
+        const end = (): void => stop.abort(signal.reason);
+        signal.addEventListener("abort", end, { once: true });
+        if (signal.aborted) end();
+        let failure: { readonly error: unknown } | undefined;
+        const failed = (error: unknown): void => {
+          if (!stop.signal.aborted) failure = { error };
+          stop.abort(error);
+        };
+        const bookmarks = await openBookmarks(join(world.stateFolder, "discord.json"), world, stop.signal);
+        const reader = createReader(
+          {
+            ask: (path, query) => request("get", path, query ? { query } : {}, stop.signal),
+            acknowledge: (interaction, text) => acknowledge(interaction, text, stop.signal),
+            bookmarks,
+            policy: { groupPolicy, allowChannels },
+            link,
+            world,
+            failed,
+            echoed: remember,
+          },
+          stop.signal,
+        );
+        try {
+          await listen(
+            {
+              library,
+              token,
+              apiRoot: api,
+              gatewayUrl: gatewayUrl === "" || usualGateway.test(gatewayUrl) ? undefined : gatewayUrl,
+              alive: () => link.alive(),
+              failed,
+              listener: {
+                ...reader,
+                ready(session) {
+                  registerCommands(session.application?.id ?? session.user.id, stop.signal);
+                  reader.ready(session);
+                },
+              },
+            },
+            stop.signal,
+          );
+        } finally {
+          signal.removeEventListener("abort", end);
+          await reader.idle();
+          await bookmarks.save();
+        }
+        if (failure) throw failure.error;
+      },
+
+      async send(message, signal) {
+        const nonce = nonceOf(message);
+        // The answer to an earlier try was lost, but the message has appeared: Discord itself knows the nonce for minutes only.
+        const echo = echoes.get(nonce);
+        if (echo !== undefined) return { id: echo };
+        const body = {
+          content: message.kind === "text" ? message.text : message.caption,
+          nonce,
+          enforce_nonce: true,
+          allowed_mentions: { parse: [] },
+        };
+        const files = message.kind === "file" ? [await fileOf(message.path)] : [];
+        const path = `/channels/${channelFor(message.to)}/messages` as const;
+        const { id } = (await deliver("post", path, { body, files }, signal)) as APIMessage;
+        return { id };
+      },
+
+      split: (whole) => splitForDiscord(whole),
+
+      async typing(to, signal) {
+        await deliver("post", `/channels/${channelFor(to)}/typing`, {}, signal);
+      },
+
+      async edit(to, { id }, content, signal) {
+        const body = { content, allowed_mentions: { parse: [] } };
+        await deliver("patch", `/channels/${channelFor(to)}/messages/${id}`, { body }, signal);
+      },
+    };
+  },
+});
+
+/** The same for every try, so that Discord returns the message it already has instead of posting another. */
+const nonceOf = ({ intent }: Sending): string => createHash("sha256").update(intent).digest("base64url").slice(0, 25);
+
+function channelFor(to: Address): string {
+  const channel = channelOf(to);
+  if (channel === undefined) throw new SendFailure("never", `"${to.chat}" is no Discord channel.`);
+  return channel;
+}
+
+async function fileOf(path: string): Promise<RawFile> {
+  try {
+    const { size } = await stat(path);
+    if (size > largestFile) throw new SendFailure("never", `${basename(path)} is too large for Discord.`);
+    return { name: basename(path), data: await readFile(path), contentType: "application/octet-stream" };
+  } catch (error) {
+    if (!["ENOENT", "EISDIR", "EACCES"].includes(errorCode(error) ?? "")) throw error;
+    throw new SendFailure("never", `${basename(path)} cannot be read.`, { cause: error });
+  }
+}

@@ -1,0 +1,630 @@
+/**
+ * A Discord of our own for tests and the lab: the REST API and the gateway that discord.js logs in to, on 127.0.0.1. It
+ * checks its client strictly, records everything, and fails as it is told.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { WebSocketServer, type WebSocket } from "ws";
+
+export type FakeDiscordOptions = {
+  readonly token?: string;
+  /** What the owner has granted in the portal. */
+  readonly grantedIntents?: number;
+  readonly heartbeatMs?: number;
+  /** For so long a nonce is remembered. */
+  readonly nonceWindowMs?: number;
+  /** So many messages per channel and time; more are answered with 429. */
+  readonly rate?: { readonly messages: number; readonly perMs: number };
+};
+
+/** How a request fails. `die` closes the connection without an answer, before or after the work is done. */
+export type Fault =
+  | { readonly kind: "status"; readonly status: number; readonly code?: number; readonly message?: string }
+  | { readonly kind: "rate-limit"; readonly retryAfter: number; readonly global?: boolean }
+  | { readonly kind: "hang" }
+  | { readonly kind: "die"; readonly when: "before" | "after" };
+
+export type Person = { readonly id: string; readonly username: string; readonly bot?: boolean };
+
+/** One request, in the order of arrival. `route` has `:id` for every number: `POST /channels/:id/messages`. */
+export type SeenRequest = {
+  readonly method: string;
+  readonly path: string;
+  readonly route: string;
+  readonly query: URLSearchParams;
+  readonly body: Json;
+  readonly files: readonly { readonly name: string; readonly bytes: Buffer }[];
+};
+
+/** A message the bot has posted. */
+export type Post = {
+  readonly id: string;
+  readonly channel: string;
+  readonly content: string;
+  readonly nonce: string | undefined;
+  readonly files: readonly { readonly name: string; readonly bytes: Buffer }[];
+};
+
+/** What comes with a message that somebody says. Anything else goes into the message as it is. */
+export type Extra = {
+  readonly mentions?: readonly Person[];
+  /** The message that this one replies to. */
+  readonly replyTo?: string;
+  readonly type?: number;
+  readonly files?: readonly { readonly name: string; readonly bytes: Buffer; readonly claimedSize?: number }[];
+  /** Stored, but the gateway does not tell. */
+  readonly silent?: boolean;
+  readonly fields?: Json;
+};
+
+type Json = { readonly [field: string]: unknown };
+type Message = Json & { readonly id: string; readonly channel_id: string; content: string };
+type Channel = {
+  readonly id: string;
+  readonly type: number;
+  readonly guild?: string;
+  readonly parent?: string;
+  readonly messages: Message[];
+};
+type Session = {
+  readonly id: string;
+  readonly log: { s: number; t: string; d: unknown }[];
+  socket?: WebSocket | undefined;
+};
+
+/** Thrown inside a route: the answer to give. */
+class Refusal extends Error {
+  readonly status: number;
+  readonly code: number;
+
+  constructor(status: number, code: number, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+const intentsOfContent = 32768;
+const epoch = Date.UTC(2015, 0, 1);
+
+export type FakeDiscord = Awaited<ReturnType<typeof startFakeDiscord>>;
+
+export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
+  const { token = "fake.discord.token", heartbeatMs = 41_250, nonceWindowMs = 300_000, rate } = options;
+  const grantedIntents = options.grantedIntents ?? 0xffffffff;
+  const requests: SeenRequest[] = [];
+  const posts: Post[] = [];
+  const edits: { readonly id: string; readonly content: string }[] = [];
+  const acknowledged: { readonly interaction: string; readonly body: Json }[] = [];
+  const logins: ("identify" | "resume")[] = [];
+  const violations: string[] = [];
+  const heartbeats: number[] = [];
+  const channels = new Map<string, Channel>();
+  const guilds = new Map<string, string>();
+  const files = new Map<string, Buffer>();
+  const nonces = new Map<string, { readonly message: Message; readonly at: number }>();
+  const taken = new Map<string, number[]>();
+  const faults = new Map<string, Fault[]>();
+  const waiting = new Set<() => void>();
+  let commands: unknown = undefined;
+  let session: Session | undefined;
+  let acksWithheld = false;
+  let gatewayOpen = true;
+  let lastId = 0n;
+
+  /** Ids as Discord makes them: 19 digits that grow with time. */
+  const nextId = (): string => {
+    const now = BigInt(Date.now() - epoch) << 22n;
+    lastId = now > lastId ? now : lastId + 1n;
+    return String(lastId);
+  };
+  const person = (username: string, extra: Partial<Person> = {}): Person => ({ id: nextId(), username, ...extra });
+  const bot: Person = { ...person("nano"), bot: true };
+  const user = ({ id, username, bot: isBot = false }: Person): Json => ({
+    id,
+    username,
+    discriminator: "0",
+    global_name: username,
+    avatar: null,
+    bot: isBot,
+  });
+  const changed = (): void => {
+    for (const wake of waiting) wake();
+  };
+
+  // ── the REST API ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  const channelOf = (id: string): Channel => {
+    const channel = channels.get(id);
+    if (!channel) throw new Refusal(404, 10003, "Unknown Channel");
+    return channel;
+  };
+
+  const limitRate = (channel: string): void => {
+    if (!rate) return;
+    const now = Date.now();
+    const recent = (taken.get(channel) ?? []).filter((at) => at > now - rate.perMs);
+    const [oldest = now] = recent;
+    if (recent.length >= rate.messages) throw new RateLimit((oldest + rate.perMs - now) / 1000, false);
+    taken.set(channel, [...recent, now]);
+  };
+
+  function createMessage(channel: Channel, request: SeenRequest): Message {
+    const { content = "", nonce, enforce_nonce: enforce, allowed_mentions: allowed } = request.body;
+    if (typeof content !== "string") throw new Refusal(400, 50035, "Invalid Form Body: content");
+    if ([...content].length > 2000) throw new Refusal(400, 50035, "Invalid Form Body: content is longer than 2000");
+    if (content.trim() === "" && request.files.length === 0)
+      throw new Refusal(400, 50006, "Cannot send an empty message");
+    if (nonce !== undefined && (typeof nonce !== "string" || nonce.length > 25)) {
+      throw new Refusal(400, 50035, "Invalid Form Body: nonce is longer than 25");
+    }
+    if (allowed === undefined) violations.push("a message without allowed_mentions may ping everyone");
+    const known = typeof nonce === "string" && enforce === true ? nonces.get(nonce) : undefined;
+    if (known && known.at > Date.now() - nonceWindowMs) return known.message;
+    limitRate(channel.id);
+    const message = addMessage(channel, bot, content, {
+      fields: { ...(nonce !== undefined && { nonce }) },
+      files: request.files,
+    });
+    if (typeof nonce === "string") nonces.set(nonce, { message, at: Date.now() });
+    posts.push({
+      id: message.id,
+      channel: channel.id,
+      content,
+      nonce: typeof nonce === "string" ? nonce : undefined,
+      files: request.files,
+    });
+    return message;
+  }
+
+  function messagesOf(channel: Channel, query: URLSearchParams): readonly Json[] {
+    const limit = Number(query.get("limit") ?? 50);
+    if (!(limit >= 1 && limit <= 100)) throw new Refusal(400, 50035, "Invalid Form Body: limit");
+    const after = query.get("after");
+    const newer = after === null ? channel.messages : channel.messages.filter(({ id }) => BigInt(id) > BigInt(after));
+    // Newest first, as Discord answers; `after` gives those that follow it most closely. A nonce is not kept.
+    return (after === null ? newer.slice(-limit) : newer.slice(0, limit))
+      .toReversed()
+      .map(({ nonce: _, ...rest }) => rest);
+  }
+
+  const routes: Readonly<Record<string, (request: SeenRequest, ids: readonly string[]) => unknown>> = {
+    "GET /gateway/bot": () => ({
+      url: `ws://127.0.0.1:${port()}/gateway`,
+      shards: 1,
+      session_start_limit: { total: 1000, remaining: 999, reset_after: 1000, max_concurrency: 1 },
+    }),
+    "GET /channels/:id": (_request, [id = ""]) => describeChannel(channelOf(id)),
+    "GET /channels/:id/messages": ({ query }, [id = ""]) => messagesOf(channelOf(id), query),
+    "POST /channels/:id/messages": (request, [id = ""]) => createMessage(channelOf(id), request),
+    "PATCH /channels/:id/messages/:id": ({ body }, [id = "", messageId]) => {
+      const message = channelOf(id).messages.find((one) => one.id === messageId);
+      if (!message) throw new Refusal(404, 10008, "Unknown Message");
+      if (message["author"] === undefined || (message["author"] as Json)["id"] !== bot.id) {
+        throw new Refusal(403, 50005, "Cannot edit a message authored by another user");
+      }
+      const content = String(body["content"] ?? "");
+      if ([...content].length > 2000) throw new Refusal(400, 50035, "Invalid Form Body: content is longer than 2000");
+      message.content = content;
+      edits.push({ id: message.id, content });
+      return message;
+    },
+    "POST /channels/:id/typing": (_request, [id = ""]) => void channelOf(id),
+    "PUT /applications/:id/commands": ({ body }) => {
+      commands = body;
+      return body;
+    },
+    "POST /interactions/:id/:token/callback": ({ body }, [interaction = ""]) => {
+      acknowledged.push({ interaction, body });
+    },
+  };
+
+  async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(incoming.url ?? "/", "http://fake");
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) chunks.push(chunk as Buffer);
+    if (url.pathname.startsWith("/attachments/")) return sendFile(url.pathname, response);
+    const path = url.pathname.replace(/^\/api\/v10/, "");
+    const route = `${incoming.method} ${routeOf(path)}`;
+    const request: SeenRequest = {
+      method: incoming.method ?? "",
+      path,
+      route,
+      query: url.searchParams,
+      ...(await bodyOf(Buffer.concat(chunks), incoming.headers["content-type"])),
+    };
+    requests.push(request);
+    const fault = faults.get(route)?.shift();
+    changed();
+    try {
+      if (fault?.kind === "hang") return;
+      if (fault?.kind === "die" && fault.when === "before") return void incoming.socket.destroy();
+      if (fault?.kind === "rate-limit") throw new RateLimit(fault.retryAfter, fault.global ?? false);
+      if (fault?.kind === "status") throw new Refusal(fault.status, fault.code ?? 0, fault.message ?? "told to fail");
+      const work = routes[route];
+      if (!work || !url.pathname.startsWith("/api/v10/")) {
+        violations.push(`no such route: ${route}`);
+        throw new Refusal(404, 0, "404: Not Found");
+      }
+      if (!route.includes("/interactions/") && incoming.headers.authorization !== `Bot ${token}`) {
+        throw new Refusal(401, 0, "401: Unauthorized");
+      }
+      const result = work(request, path.match(/\d{5,}/g) ?? []);
+      if (fault?.kind === "die") return void incoming.socket.destroy();
+      reply(response, result === undefined ? 204 : 200, result);
+    } catch (error) {
+      if (error instanceof RateLimit) {
+        response.setHeader("Retry-After", String(error.retryAfter));
+        if (error.global) response.setHeader("X-RateLimit-Global", "true");
+        reply(response, 429, {
+          message: "You are being rate limited.",
+          retry_after: error.retryAfter,
+          global: error.global,
+        });
+      } else if (error instanceof Refusal) {
+        reply(response, error.status, { code: error.code, message: error.message });
+      } else throw error;
+    } finally {
+      changed();
+    }
+  }
+
+  function sendFile(path: string, response: ServerResponse): void {
+    const bytes = files.get(path);
+    response.writeHead(bytes ? 200 : 404).end(bytes);
+  }
+
+  const server = createServer((incoming, response) => {
+    answer(incoming, response).catch((error: unknown) => {
+      violations.push(`the fake failed: ${String(error)}`);
+      response.destroy();
+    });
+  });
+
+  // ── the gateway ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  const sockets = new WebSocketServer({ noServer: true });
+  server.on("upgrade", (request, socket, head) => {
+    if (!gatewayOpen) return void socket.destroy();
+    sockets.handleUpgrade(request, socket, head, (ws) => greet(ws));
+  });
+
+  const send = (socket: WebSocket, payload: Json): void => socket.send(JSON.stringify(payload));
+
+  function greet(socket: WebSocket): void {
+    send(socket, { op: 10, d: { heartbeat_interval: heartbeatMs } });
+    socket.on("message", (data: Buffer) =>
+      hear(socket, JSON.parse(data.toString()) as { op: number; d: Json | number }),
+    );
+    socket.on("close", (code) => {
+      if (session?.socket !== socket) return;
+      session.socket = undefined;
+      // Who says goodbye does not come back to the same session.
+      if (code === 1000 || code === 1001) session = undefined;
+      changed();
+    });
+  }
+
+  function hear(socket: WebSocket, { op, d }: { op: number; d: Json | number }): void {
+    if (op === 1) {
+      heartbeats.push(Date.now());
+      if (!acksWithheld) send(socket, { op: 11 });
+      changed();
+    } else if (op === 2) identify(socket, d as Json);
+    else if (op === 6) resume(socket, d as Json);
+  }
+
+  function identify(socket: WebSocket, { token: given, intents }: Json): void {
+    logins.push("identify");
+    if (given !== token) return socket.close(4004, "Authentication failed.");
+    if (typeof intents !== "number") return socket.close(4013, "Invalid intent(s).");
+    if ((intents & ~grantedIntents) !== 0) return socket.close(4014, "Disallowed intent(s).");
+    if ((intents & intentsOfContent) === 0) violations.push("without Message Content, texts arrive empty");
+    session = { id: nextId(), log: [], socket };
+    dispatch("READY", {
+      v: 10,
+      user: user(bot),
+      guilds: [...guilds.keys()].map((id) => ({ id, unavailable: true })),
+      session_id: session.id,
+      resume_gateway_url: `ws://127.0.0.1:${port()}/gateway`,
+      shard: [0, 1],
+      application: { id: bot.id, flags: 0 },
+    });
+    for (const id of guilds.keys()) dispatch("GUILD_CREATE", describeGuild(id));
+    changed();
+  }
+
+  function resume(socket: WebSocket, { token: given, session_id: id, seq }: Json): void {
+    logins.push("resume");
+    if (given !== token) return socket.close(4004, "Authentication failed.");
+    if (!session || session.id !== id) return send(socket, { op: 9, d: false });
+    session.socket = socket;
+    for (const event of session.log) if (event.s > Number(seq)) send(socket, { op: 0, ...event });
+    dispatch("RESUMED", {});
+    changed();
+  }
+
+  /** Tells the client, or keeps it until the client is back. */
+  function dispatch(t: string, d: unknown): void {
+    if (!session) return;
+    const event = { s: session.log.length + 1, t, d };
+    session.log.push(event);
+    if (session.socket) send(session.socket, { op: 0, ...event });
+  }
+
+  // ── what there is ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  const describeChannel = ({ id, type, guild, parent, messages }: Channel): Json => ({
+    id,
+    type,
+    name: `channel-${id}`,
+    last_message_id: messages.at(-1)?.id ?? null,
+    ...(guild === undefined ? { recipients: [] } : { guild_id: guild, permission_overwrites: [], position: 0 }),
+    ...(parent !== undefined && {
+      parent_id: parent,
+      owner_id: bot.id,
+      thread_metadata: {
+        archived: false,
+        auto_archive_duration: 60,
+        archive_timestamp: new Date().toISOString(),
+        locked: false,
+      },
+    }),
+  });
+
+  function describeGuild(id: string): Json {
+    const all = [...channels.values()].filter(({ guild }) => guild === id);
+    return {
+      id,
+      name: "house",
+      owner_id: bot.id,
+      joined_at: guilds.get(id),
+      unavailable: false,
+      member_count: 2,
+      roles: [
+        {
+          id,
+          name: "@everyone",
+          permissions: "0",
+          position: 0,
+          color: 0,
+          hoist: false,
+          managed: false,
+          mentionable: false,
+        },
+      ],
+      channels: all.filter(({ parent }) => parent === undefined).map(describeChannel),
+      threads: all.filter(({ parent }) => parent !== undefined).map(describeChannel),
+      members: [],
+      emojis: [],
+      stickers: [],
+      features: [],
+      presences: [],
+      voice_states: [],
+      stage_instances: [],
+      guild_scheduled_events: [],
+      soundboard_sounds: [],
+      verification_level: 0,
+      default_message_notifications: 0,
+      explicit_content_filter: 0,
+      mfa_level: 0,
+      nsfw_level: 0,
+      premium_tier: 0,
+      system_channel_flags: 0,
+      preferred_locale: "en-US",
+    };
+  }
+
+  function addChannel(channel: Omit<Channel, "id" | "messages">, event: string): string {
+    const id = nextId();
+    const added = { id, messages: [], ...channel };
+    channels.set(id, added);
+    dispatch(event, { ...describeChannel(added), newly_created: true });
+    return id;
+  }
+
+  function addMessage(channel: Channel, author: Person, content: string, extra: Extra): Message {
+    const quoted = channel.messages.find(({ id }) => id === extra.replyTo);
+    const attachments = (extra.files ?? []).map(({ name, bytes, claimedSize }) => {
+      const id = nextId();
+      const path = `/attachments/${channel.id}/${id}/${encodeURIComponent(name)}`;
+      files.set(path, bytes);
+      const url = `http://127.0.0.1:${port()}${path}`;
+      return { id, filename: name, size: claimedSize ?? bytes.length, url, proxy_url: url };
+    });
+    const message: Message = {
+      id: nextId(),
+      channel_id: channel.id,
+      author: user(author),
+      content,
+      timestamp: new Date().toISOString(),
+      edited_timestamp: null,
+      tts: false,
+      mention_everyone: false,
+      mentions: (extra.mentions ?? []).map(user),
+      mention_roles: [],
+      attachments,
+      embeds: [],
+      pinned: false,
+      type: extra.type ?? (extra.replyTo === undefined ? 0 : 19),
+      ...(extra.replyTo !== undefined && {
+        message_reference: { message_id: extra.replyTo, channel_id: channel.id },
+        referenced_message: quoted ?? null,
+      }),
+      ...extra.fields,
+    };
+    channel.messages.push(message);
+    if (!extra.silent) {
+      dispatch("MESSAGE_CREATE", { ...message, ...(channel.guild !== undefined && { guild_id: channel.guild }) });
+    }
+    changed();
+    return message;
+  }
+
+  const port = (): number => (server.address() as AddressInfo).port;
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+
+  return {
+    token,
+    apiRoot: `http://127.0.0.1:${port()}/api`,
+    gatewayUrl: `ws://127.0.0.1:${port()}/gateway`,
+    bot,
+    /** Every request, post and login so far, in order. */
+    requests: requests as readonly SeenRequest[],
+    posts: posts as readonly Post[],
+    edits: edits as readonly { readonly id: string; readonly content: string }[],
+    acknowledged: acknowledged as readonly { readonly interaction: string; readonly body: Json }[],
+    logins: logins as readonly ("identify" | "resume")[],
+    heartbeats: heartbeats as readonly number[],
+    /** What a client of the real Discord would get into trouble for. Empty in every good test. */
+    violations: violations as readonly string[],
+    commands: (): unknown => commands,
+    isConnected: (): boolean => session?.socket !== undefined,
+    requestsTo: (route: string): readonly SeenRequest[] => requests.filter((request) => request.route === route),
+
+    person,
+    addGuild(): string {
+      const id = nextId();
+      guilds.set(id, new Date().toISOString());
+      dispatch("GUILD_CREATE", describeGuild(id));
+      return id;
+    },
+    addChannel: (guild: string, type = 0): string => addChannel({ guild, type }, "CHANNEL_CREATE"),
+    addThread: (parent: string): string =>
+      addChannel({ parent, type: 11, ...guildOf(channelOf(parent)) }, "THREAD_CREATE"),
+    /** A private chat. Discord does not announce it; the first message does. */
+    addPrivateChat(): string {
+      const id = nextId();
+      channels.set(id, { id, type: 1, messages: [] });
+      return id;
+    },
+    removeChannel: (id: string): boolean => channels.delete(id),
+
+    /** Somebody says something; the id of the message. */
+    say: (channel: string, author: Person, text: string, extra: Extra = {}): string =>
+      addMessage(channelOf(channel), author, text, extra).id,
+    /** Somebody chooses a slash command; the id of the interaction. */
+    command(
+      channelId: string,
+      author: Person,
+      name: string,
+      values: Readonly<Record<string, number | string>> = {},
+    ): string {
+      const channel = channelOf(channelId);
+      const id = nextId();
+      const values_ = Object.entries(values).map(([key, value]) => ({ name: key, type: 4, value }));
+      dispatch("INTERACTION_CREATE", {
+        id,
+        application_id: bot.id,
+        type: 2,
+        token: `token-${id}`,
+        version: 1,
+        channel_id: channelId,
+        channel: describeChannel(channel),
+        data: { id: nextId(), name, type: 1, options: values_ },
+        entitlements: [],
+        authorizing_integration_owners: {},
+        attachment_size_limit: 10_000_000,
+        locale: "en-US",
+        ...(channel.guild === undefined
+          ? { user: user(author) }
+          : {
+              guild_id: channel.guild,
+              member: {
+                user: user(author),
+                roles: [],
+                joined_at: new Date().toISOString(),
+                permissions: "0",
+                flags: 0,
+              },
+            }),
+      });
+      return id;
+    },
+
+    /** The next requests to this route (`POST /channels/:id/messages`) fail so, one after the other. */
+    fail(route: string, ...how: readonly Fault[]): void {
+      faults.set(route, [...(faults.get(route) ?? []), ...how]);
+    },
+    /** The gateway closes the connection; without a code it just breaks. The session can be resumed. */
+    dropGateway(code?: number): void {
+      if (code === undefined) session?.socket?.terminate();
+      else session?.socket?.close(code);
+      if (session) session.socket = undefined;
+    },
+    /** "Please reconnect" (op 7). */
+    requestReconnect(): void {
+      if (session?.socket) send(session.socket, { op: 7, d: null });
+    },
+    /** The session is over (op 9): what happens until the next login is not told to anyone. */
+    invalidateSession(): void {
+      const socket = session?.socket;
+      session = undefined;
+      if (socket) send(socket, { op: 9, d: false });
+    },
+    withholdAcks(withheld = true): void {
+      acksWithheld = withheld;
+    },
+    /** Nobody can connect to the gateway, and nobody stays. */
+    setGatewayOpen(open: boolean): void {
+      gatewayOpen = open;
+      if (!open) for (const socket of sockets.clients) socket.terminate();
+    },
+    /** Waits until something that can be seen here is true. */
+    async until(check: () => boolean, what = "what was waited for"): Promise<void> {
+      const late = Date.now() + 15_000;
+      while (!check()) {
+        if (Date.now() > late) throw new Error(`${what} did not happen`);
+        await new Promise<void>((resolve) => {
+          const wake = (): void => {
+            waiting.delete(wake);
+            clearTimeout(timer);
+            resolve();
+          };
+          const timer = setTimeout(wake, 20);
+          waiting.add(wake);
+        });
+      }
+    },
+    async close(): Promise<void> {
+      for (const socket of sockets.clients) socket.terminate();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Thrown inside a route: answered with 429. */
+class RateLimit extends Error {
+  readonly retryAfter: number;
+  readonly global: boolean;
+
+  constructor(retryAfter: number, global: boolean) {
+    super("rate limit");
+    this.retryAfter = retryAfter;
+    this.global = global;
+  }
+}
+
+const guildOf = ({ guild }: Channel): { readonly guild?: string } => (guild === undefined ? {} : { guild });
+
+const routeOf = (path: string): string =>
+  path.replace(/^\/interactions\/\d+\/[^/]+/, "/interactions/:id/:token").replaceAll(/\/\d+(?=\/|$)/g, "/:id");
+
+function reply(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { "Content-Type": "application/json" });
+  response.end(body === undefined ? undefined : JSON.stringify(body));
+}
+
+/** JSON, or a form with JSON and files. */
+async function bodyOf(bytes: Buffer, type = ""): Promise<Pick<SeenRequest, "body" | "files">> {
+  if (!type.startsWith("multipart/form-data")) {
+    return { body: bytes.length === 0 ? {} : (JSON.parse(bytes.toString()) as Json), files: [] };
+  }
+  const form = await new Response(new Uint8Array(bytes), { headers: { "Content-Type": type } }).formData();
+  const files: { name: string; bytes: Buffer }[] = [];
+  for (const value of form.values()) {
+    if (typeof value !== "string") files.push({ name: value.name, bytes: Buffer.from(await value.arrayBuffer()) });
+  }
+  return { body: JSON.parse(String(form.get("payload_json") ?? "{}")) as Json, files };
+}
