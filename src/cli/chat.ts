@@ -1,5 +1,6 @@
 /** `nanogate chat`: talk to the agent in the terminal, or ask one thing with -m or through a pipe. */
 import type { Command } from "commander";
+import { UserError } from "../util/errors.js";
 import type { CommandParts } from "./terminal.js";
 
 type Options = { home?: string; message?: string; session: string; json?: boolean; markdown: boolean };
@@ -15,6 +16,7 @@ export function addChatCommand(program: Command, { terminal, end }: CommandParts
     .action(async (_, self: Command) => {
       const options = self.optsWithGlobals<Options>();
       if (options.message === undefined && process.stdin.isTTY) {
+        if (options.json || !process.stdout.isTTY) throw noTerminal(options.json);
         const { talk } = await import("./chat-interactive.js");
         return end(await talk(options, terminal));
       }
@@ -22,6 +24,12 @@ export function addChatCommand(program: Command, { terminal, end }: CommandParts
       end(await askOnce(options.message ?? (await readAll(process.stdin)), options, terminal));
     });
 }
+
+const noTerminal = (json: boolean | undefined): UserError =>
+  new UserError(
+    json ? "--json answers one question, and there is none." : "A chat needs a terminal on both sides.",
+    'Ask with -m, or through a pipe: nanogate chat -m "hello"',
+  );
 
 async function readAll(stream: NodeJS.ReadableStream): Promise<string> {
   let all = "";

@@ -7,6 +7,7 @@ import { driverNames } from "../session/open.js";
 import { pythonJson } from "../session/python-json.js";
 import type { SessionLog, SessionSummary } from "../session/store.js";
 import { UserError } from "../util/errors.js";
+import { spelledOut } from "./printable.js";
 import { addConvertCommand } from "./sessions-convert.js";
 import { addVerifyCommand } from "./sessions-verify.js";
 import { type CommandParts, type DefineCommand, styled, table, type Terminal } from "./terminal.js";
@@ -33,7 +34,7 @@ export function addSessionsCommand(program: Command, parts: CommandParts): void 
     if (options.json) return terminal.out(pythonJson(found.map(summaryJson)));
     if (found.length === 0) return terminal.out(`No sessions in ${join(settings.workspace, "sessions")} yet.`);
     const rows = found.map(({ key, updatedAt, path }) => [
-      printable(key),
+      spelledOut(key),
       updatedAt?.slice(0, 19).replace("T", " ") ?? "?",
       relative(settings.workspace, path),
     ]);
@@ -51,7 +52,7 @@ export function addSessionsCommand(program: Command, parts: CommandParts): void 
       if (options.json) return terminal.out(pythonJson({ ...headerJson(log), rows }));
       const { createdAt, updatedAt, lastConsolidated } = log.header;
       terminal.out(
-        `${styled(terminal, "bold", printable(key))}  ${log.length} rows, ${lastConsolidated} consolidated, created ${createdAt}, updated ${updatedAt}`,
+        `${styled(terminal, "bold", spelledOut(key))}  ${log.length} rows, ${lastConsolidated} consolidated, created ${createdAt}, updated ${updatedAt}`,
       );
       if (rows.length < log.length) terminal.out(styled(terminal, "dim", `… ${log.length - rows.length} earlier rows`));
       for (const row of rows) terminal.out(rowText(terminal, row));
@@ -113,15 +114,8 @@ function rowText(terminal: Terminal, row: Row): string {
   const called = Array.isArray(calls)
     ? calls.map((call: Row) => `\n    → ${pythonJson(call["function"])}`).join("")
     : "";
-  return `${styled(terminal, "dim", when)} ${styled(terminal, "cyan", who)}: ${printable(text, true)}${printable(called, true)}`;
+  return `${styled(terminal, "dim", when)} ${styled(terminal, "cyan", who)}: ${spelledOut(text + called, "keep lines")}`;
 }
-
-/** A terminal obeys control characters; what strangers wrote must not reach it. */
-const printable = (text: string, lines = false): string =>
-  text.replace(
-    lines ? /[^\P{Cc}\n\t]/gu : /\p{Cc}/gu,
-    (control) => `\\x${control.charCodeAt(0).toString(16).padStart(2, "0")}`,
-  );
 
 function positive(text: string, option: string): number {
   const value = Number(text);

@@ -2,6 +2,7 @@
 import { styleText } from "node:util";
 import type { Command } from "commander";
 import { UserError } from "../util/errors.js";
+import { padded, widthOf } from "./text-width.js";
 
 /** Exit codes that scripts can rely on. */
 export const exit = { ok: 0, failed: 1, usage: 2, damaged: 3, notFound: 4 } as const;
@@ -16,6 +17,9 @@ export type CommandParts = { readonly terminal: Terminal; readonly end: (code: n
 
 /** Starts a sub-command with the options all of its siblings have. */
 export type DefineCommand = (name: string, description: string) => Command;
+
+/** Where text can be drawn again. */
+export type Screen = { readonly write: (text: string) => void; readonly columns: number; readonly rows: number };
 
 export type Terminal = {
   out(text: string): void;
@@ -38,11 +42,16 @@ export function processTerminal(): Terminal {
     err: (text) => void process.stderr.write(text),
     outIsTerminal: process.stdout.isTTY && colours,
     errIsTerminal: process.stderr.isTTY,
-    columns: process.stdout.columns ?? 100,
+    get columns() {
+      return process.stdout.columns || 100;
+    },
   };
 }
 
 type Style = Parameters<typeof styleText>[0];
+
+/** Puts text into a style, or leaves it as it is. */
+export type Paint = (style: Style, text: string) => string;
 
 /** `text` in a style, if somebody sees it. */
 export const styled = (terminal: Terminal, style: Style, text: string): string =>
@@ -50,9 +59,9 @@ export const styled = (terminal: Terminal, style: Style, text: string): string =
 
 /** Columns as wide as their longest cell; the last one is cut at the edge of a terminal. */
 export function table(terminal: Terminal, head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => widthOf(row[column] ?? ""))));
   const line = (cells: readonly string[]): string => {
-    const text = cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ");
+    const text = cells.map((cell, column) => padded(cell, widths[column] ?? 0)).join("  ");
     return (terminal.outIsTerminal ? text.slice(0, terminal.columns) : text).trimEnd();
   };
   return [styled(terminal, "bold", line(head)), ...rows.map(line)].join("\n");
