@@ -1,0 +1,128 @@
+/** Telegram: messages are fetched by long polling, answers go out as HTML. */
+import * as z from "zod/mini";
+import { reasonOf, UserError } from "../util/errors.js";
+import { flag, maybeText, section, text } from "../util/settings.js";
+import { type Channel, type ChannelWorld, defineChannel, type Link } from "./channel.js";
+import type { Group } from "./telegram-albums.js";
+import type { Draft } from "./telegram-inbound.js";
+
+/** An id may be written as a number. One too large for JavaScript has lost digits and would be somebody else's. */
+const nameOrId = z.pipe(
+  z.transform((value) => (Number.isSafeInteger(value) ? String(value) : value)),
+  text(),
+);
+
+const settings = section({
+  token: z.prefault(maybeText(), ""),
+  allowFrom: z.prefault(z.array(nameOrId, "must be a list of ids and user names"), []),
+  proxy: z.prefault(maybeText(), ""),
+  groupPolicy: z.prefault(z.enum(["mention", "open"], 'must be "mention" or "open"'), "mention"),
+  apiRoot: z.prefault(maybeText(), ""),
+  reactEmoji: z.prefault(maybeText(), ""),
+  streaming: z.prefault(flag(), false),
+});
+
+type Settings = z.infer<typeof settings>;
+
+/** The program's commands, as they appear in Telegram's menu. */
+const commands = [
+  { command: "new", description: "Start a new conversation" },
+  { command: "stop", description: "Stop the current task" },
+  { command: "status", description: "Show model, session and use" },
+  { command: "history", description: "Show the last messages" },
+  { command: "compact", description: "Summarise this conversation into memory now" },
+  { command: "help", description: "Show available commands" },
+];
+
+const usualRoot = "https://api.telegram.org";
+/** How long an answer may take: to a poll that waits by itself, to a message, to a file on a slow line. */
+const answerSeconds = { poll: 45, text: 30, file: 300 };
+
+export const telegram = defineChannel({ name: "telegram", settings, create });
+
+async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
+  const { token, proxy, groupPolicy, reactEmoji, streaming } = given;
+  if (token === "") {
+    throw new UserError(
+      "channels.telegram.token is missing: Telegram cannot be reached without one.",
+      "Ask @BotFather on Telegram for a bot (/newbot) and put its token there.",
+    );
+  }
+  const apiRoot = (given.apiRoot || usualRoot).replace(/\/+$/, "");
+  if (!URL.canParse(apiRoot)) {
+    throw new UserError("channels.telegram.apiRoot is no address.", `Write it like "${usualRoot}", or leave it out.`);
+  }
+  const [{ Api }, { createInboundReader }, { createMedia }, { persistently, poll }, sending, split, agents] =
+    await Promise.all([
+      import("grammy"),
+      import("./telegram-inbound.js"),
+      import("./telegram-media.js"),
+      import("./telegram-poll.js"),
+      import("./telegram-send.js"),
+      import("./telegram-split.js"),
+      import("../util/proxy-agent.js"),
+    ]);
+  const { createSender, native, partMost } = sending;
+  const agent = proxy === "" ? undefined : agents.proxyAgent(proxy, new URL(apiRoot), "channels.telegram.proxy");
+  const client = (timeoutSeconds: number) =>
+    new Api(token, { apiRoot, timeoutSeconds, ...(agent && { baseFetchConfig: { agent } as object }) });
+  const [polls, api, uploads] = [client(answerSeconds.poll), client(answerSeconds.text), client(answerSeconds.file)];
+  const save = createMedia({ api, token, apiRoot, agent, world });
+  const { send, typing, edit } = createSender({ api, uploads, token });
+
+  const toInbound = async (draft: Draft, link: Link, signal: AbortSignal) => {
+    const { id, from, sender, quote, attachments } = draft;
+    // Whether a stranger is answered is not decided here; but nothing is fetched for one.
+    const files = link.mayEnter(from, sender)
+      ? await Promise.all(attachments.map((file) => save(file, signal)))
+      : attachments.map(({ kind }) => ({ marker: `[${kind}]`, path: undefined }));
+    const parts = [quote, draft.text, ...files.map(({ marker }) => marker)].filter((part) => part !== "");
+    return {
+      id,
+      from,
+      sender,
+      text: parts.length === 0 ? "[empty message]" : parts.join("\n"),
+      media: files.flatMap(({ path }) => path ?? []),
+    };
+  };
+
+  const react = ({ chatId, messageId, from, sender }: Draft, link: Link, signal: AbortSignal): void => {
+    if (reactEmoji === "" || !link.mayEnter(from, sender)) return;
+    const reaction = [{ type: "emoji", emoji: reactEmoji as "👀" }] as const;
+    api
+      .setMessageReaction(chatId, messageId, [...reaction], {}, native(signal))
+      .catch((error: unknown) => signal.aborted || world.log.warn(`Telegram: no reaction: ${reasonOf(error)}`));
+  };
+
+  return {
+    async run(link, signal) {
+      const parts = { api: polls, token, world, alive: () => link.alive() };
+      try {
+        const { id, username } = await persistently(parts, () => api.getMe(native(signal)), signal);
+        api
+          .setMyCommands(commands, {}, native(signal))
+          .catch((error: unknown) => signal.aborted || world.log.warn(`Telegram: no command menu: ${reasonOf(error)}`));
+        const read = createInboundReader({ id, username }, groupPolicy);
+        const take = async (groups: readonly Group[]): Promise<void> => {
+          const drafts = groups.flatMap((group) => read(group) ?? []);
+          // Files are fetched side by side; what they belong to is handed over in order.
+          const messages = drafts.map(async (draft) => ({ draft, message: await toInbound(draft, link, signal) }));
+          for (const one of messages) one.catch(() => {});
+          for (const one of messages) {
+            const { draft, message } = await one;
+            signal.throwIfAborted();
+            await link.accept(message);
+            react(draft, link, signal);
+          }
+        };
+        await poll(parts, take, signal);
+      } catch (error) {
+        if (!signal.aborted) throw error;
+      }
+    },
+    send,
+    split: (text) => split.splitMarkdown(text, partMost),
+    typing,
+    ...(streaming && { edit }),
+  };
+}
