@@ -13,6 +13,8 @@ export const systemClock: Clock = () => localIsoTime(Date.now() * 1000 + ((perfo
 /** Where a part reports what the owner should know. One line each; `fields` are for machines. */
 export type Log = {
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  /** Something worth knowing that is no trouble; not everybody listens. */
+  info?(message: string, fields?: Readonly<Record<string, unknown>>): void;
 };
 
 export const stderrLog: Log = {

@@ -1,7 +1,7 @@
 /** Puts the gateway together: channels, ledger, lanes and the agent. */
 import { randomUUID } from "node:crypto";
-import { copyFile, mkdir } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import { createApp } from "../app.js";
 import { channelKinds } from "../channels/index.js";
 import type { Channel } from "../channels/channel.js";
@@ -13,11 +13,14 @@ import { createHealth } from "../gateway/health.js";
 import { createLanes } from "../gateway/lanes.js";
 import { openSqliteLedger } from "../gateway/ledger-sqlite.js";
 import { type SupervisedChannel, superviseChannel } from "../gateway/supervisor.js";
-import { keyOf, type Outbound } from "../message.js";
-import { UserError } from "../util/errors.js";
+import { createUpkeep } from "../gateway/upkeep.js";
+import { type Inbound, keyOf, type Outbound } from "../message.js";
+import { errorCode, reasonOf, UserError } from "../util/errors.js";
 import { takePlace } from "../util/single-process.js";
 import { findPackage } from "../util/package-root.js";
 import type { World } from "../world.js";
+import { createOutgoing } from "./outgoing.js";
+import { announce } from "./running.js";
 
 export type GatewayAppOptions = {
   readonly settings: Settings;
@@ -33,14 +36,21 @@ const othersChannels = new Set(
   ),
 );
 
+export type Milestones = {
+  /** It listens; channels are being connected. */
+  readonly started: (port: number) => void;
+  /** Every channel hears its platform. */
+  readonly ready: () => void;
+};
+
+const readyLookMs = 20;
+
 export async function createGatewayApp({ settings, world, reach = () => {} }: GatewayAppOptions) {
   const state = join(settings.home, "state");
   const { log, sleep } = world;
   const now = (): number => Date.now();
-  const place = await takePlace(
-    join(state, "gateway.lock"),
-    `process ${process.pid}, started ${world.clock().slice(0, 19)}`,
-  );
+  const startedAt = world.clock().slice(0, 19);
+  const place = await takePlace(join(state, "gateway.lock"), `process ${process.pid}, started ${startedAt}`);
   if ("heldBy" in place) {
     throw new UserError(
       `A gateway is already running on ${settings.home}: ${place.heldBy}.`,
@@ -48,6 +58,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
     );
   }
   const ledger = await openSqliteLedger({ file: join(state, "ledger.sqlite"), now, reach });
+  const outgoing = createOutgoing(join(state, "outgoing"));
   const { version } = findPackage();
   // The parts of the gateway and of the agent know each other by these two words only.
   let gateway: Gateway | undefined;
@@ -60,7 +71,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
       if (!supervised.has(to.channel)) throw new Error(`there is no channel ${to.channel}`);
       const known = keyOf(to) === keyOf(from) || (await ledger.inbox.knows(to));
       if (!known) throw new Error(`nobody has ever written to me from ${keyOf(to)}; I do not write first`);
-      const files = await Promise.all(media.map(async (path) => keptCopy(join(state, "outgoing"), path)));
+      const files = await Promise.all(media.map(outgoing.copy));
       const channel = supervised.get(to.channel)?.channel;
       await say([
         ...(text === ""
@@ -96,7 +107,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
     await mkdir(mediaFolder, { recursive: true });
     const open = (): Promise<Channel> => kind.open(raw, { ...world, mediaFolder, stateFolder: state });
     const link = {
-      accept: async (message: Parameters<Gateway["accept"]>[0]) => gateway?.accept(message),
+      accept: async (message: Inbound) => gateway?.accept(message),
       mayEnter: accessFor,
     };
     supervised.set(
@@ -106,7 +117,15 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
   }
   const channels = new Map([...supervised].map(([name, { channel }]) => [name, channel] as const));
   const lanes = createLanes({ limit: settings.gateway.maxConcurrentTurns });
-  const delivery = createDelivery({ outbox: ledger.outbox, channels, now, sleep, log, reach });
+  const delivery = createDelivery({
+    outbox: ledger.outbox,
+    channels,
+    now,
+    sleep,
+    log,
+    reach,
+    arrived: outgoing.arrived,
+  });
   gateway = createGateway({
     ledger,
     channels,
@@ -119,9 +138,11 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
       sendProgress: settings.channels["sendProgress"] !== false,
       sendToolHints: settings.channels["sendToolHints"] === true,
     },
+    sleep,
     log,
     reach,
   });
+  const upkeep = createUpkeep({ ledger, gateway, now, sleep, log, forgetFiles: outgoing.forget });
   const health = createHealth({
     ledger,
     lanes,
@@ -135,18 +156,32 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
     modelName: app.modelName,
     channels: [...supervised.keys()],
     /** Accepts a message as if a channel had brought it. */
-    accept: running.acceptOwn,
+    accept: (message: Inbound): Promise<void> => running.acceptOwn(message),
     status: health.status,
     /** Runs until the signal aborts, then finishes or journals what is under way. Throws if a channel cannot be saved. */
-    async run(signal: AbortSignal, started: (port: number) => void): Promise<void> {
+    async run(signal: AbortSignal, { started, ready }: Milestones): Promise<void> {
       const intake = new AbortController();
       const failed = new Promise<never>((_, reject) => {
         fatal = (reason) => reject(new UserError(reason, "The supervisor of this process should start it again."));
       });
-      const { server, port } = await health.listen(settings.gateway.host, settings.gateway.port);
+      const { host } = settings.gateway;
+      const { server, port } = await health.listen(host, settings.gateway.port).catch((error: unknown) => {
+        throw cannotListen(error, settings.gateway);
+      });
       await running.resume();
-      const all = [...supervised.values()].map((one) => one.run(intake.signal));
+      const withdraw = await announce(settings.home, {
+        pid: process.pid,
+        host: settings.gateway.host,
+        port,
+        startedAt,
+      });
+      const all = [...supervised.values(), upkeep].map((one) => one.run(intake.signal));
       started(port);
+      const reportReady = async (): Promise<void> => {
+        while (!health.isReady()) await sleep(readyLookMs, intake.signal);
+        ready();
+      };
+      void reportReady().catch(() => {});
       try {
         const ended = new Promise<void>((resolve) => {
           if (signal.aborted) resolve();
@@ -161,6 +196,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
         health.close();
         server.close();
         await ledger.close();
+        await withdraw();
         place.release();
       }
     },
@@ -173,10 +209,9 @@ const unknownChannel = (name: string): UserError =>
     `Use one of ${channelKinds.map((kind) => kind.name).join(", ")}, or remove it.`,
   );
 
-/** What a tool wants to send now may be sent later, when the file is another: a copy is sent. */
-async function keptCopy(folder: string, path: string): Promise<string> {
-  await mkdir(folder, { recursive: true });
-  const copy = join(folder, `${randomUUID().slice(0, 8)}-${basename(path)}`);
-  await copyFile(path, copy);
-  return copy;
-}
+const cannotListen = (cause: unknown, { host, port }: Settings["gateway"]): UserError =>
+  new UserError(
+    `The gateway cannot listen on ${host}:${port}: ${errorCode(cause) === "EADDRINUSE" ? "somebody else does" : reasonOf(cause)}.`,
+    "Set gateway.port to another number, or to 0 for any that is free.",
+    { cause },
+  );

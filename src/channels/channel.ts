@@ -35,6 +35,8 @@ export type Channel = {
   send(message: Sending, signal: AbortSignal): Promise<Receipt>;
   /** Cuts a text into parts that each fit into one message, without tearing anything that belongs together. */
   split(text: string): readonly string[];
+  /** How fast the platform wants to be spoken to: so long between two messages of a chat, so many a second in all. */
+  readonly pace?: { readonly perChatMs: number; readonly perSecond: number };
   /** Shows that somebody is writing; lasts a few seconds. */
   typing?(to: Address, signal: AbortSignal): Promise<void>;
   /** Replaces a sent text, for answers that appear while they are being written. */
@@ -70,7 +72,7 @@ export type ChannelKind = {
 type Definition<Schema extends z.ZodMiniType> = {
   readonly name: string;
   readonly settings: Schema;
-  create(settings: z.infer<Schema>, world: ChannelWorld): Channel | Promise<Channel>;
+  readonly create: (settings: z.infer<Schema>, world: ChannelWorld) => Channel | Promise<Channel>;
 };
 
 export function defineChannel<Schema extends z.ZodMiniType>({

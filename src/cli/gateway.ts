@@ -1,6 +1,7 @@
 /** `nanogate gateway`: the daemon. */
 import type { Command } from "commander";
 import { createGatewayApp } from "../app/gateway.js";
+import { addressOf } from "../app/running.js";
 import { findHome } from "../config/home.js";
 import { loadSettings } from "../config/load.js";
 import { systemWorld } from "../world.js";
@@ -21,20 +22,32 @@ export async function runGateway(self: Command, terminal: Terminal): Promise<num
   };
   for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => onSignal(name));
   if (gateway.notice !== undefined) terminal.err(`nanogate: ${gateway.notice}\n`);
-  await gateway.run(stop.signal, (port) => {
-    const on = gateway.channels.length === 0 ? "no channel is enabled yet" : gateway.channels.join(", ");
-    terminal.out(
-      [
-        `${styled(terminal, "bold", "nanogate")} is running: ${gateway.modelName}; ${on}.`,
-        `  home    ${settings.home}`,
-        `  health  http://127.0.0.1:${port}/readyz`,
-        ...(gateway.channels.length === 0
-          ? ["  Talk to it with `nanogate chat`; connect Telegram or Discord with `nanogate init`."]
-          : []),
-      ].join("\n"),
-    );
+  await gateway.run(stop.signal, {
+    started: (port) =>
+      terminal.out(greeting(terminal, gateway, settings.home, addressOf({ ...settings.gateway, port }))),
+    ready: () => log.info?.("ready", { channels: gateway.channels }),
   });
   return exit.ok;
+}
+
+function greeting(
+  terminal: Terminal,
+  { modelName, channels }: { readonly modelName: string; readonly channels: readonly string[] },
+  home: string,
+  address: string,
+): string {
+  const command = (text: string): string => styled(terminal, "cyan", text);
+  const on = channels.length === 0 ? "no channel is connected yet" : channels.join(", ");
+  return [
+    `${styled(terminal, "bold", "nanogate")} is running: ${modelName}; ${on}.`,
+    `  home    ${home}`,
+    `  health  ${address}/readyz`,
+    "",
+    `  ${command("nanogate chat")}      talk to it in the terminal`,
+    channels.length === 0
+      ? `  ${command("nanogate init")}      connect Telegram or Discord, choose a model`
+      : `  ${command("nanogate status")}    what it is doing`,
+  ].join("\n");
 }
 
 /** The crash lab names a point, and how often it is to be reached before the process dies there. Off unless asked for. */

@@ -10,6 +10,7 @@ export async function createLog(terminal: Terminal): Promise<Log> {
     : pino.destination({ dest: 2, sync: true });
   const logger = pino(options, stream);
   return {
+    info: (message, fields = {}) => logger.info(fields, message),
     warn(message, { error, ...fields } = {}) {
       logger.warn({ ...fields, ...(error instanceof Error && { err: error }) }, message);
     },

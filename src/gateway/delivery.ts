@@ -1,11 +1,12 @@
 /** Sends what the outbox holds: in order within a chat, paced, tried again for hours if need be, and never unseen. */
 import type { Channel, Sending } from "../channels/channel.js";
 import { SendFailure } from "../channels/channel.js";
-import type { Address } from "../message.js";
+import type { Address, Outbound } from "../message.js";
 import { keyOf } from "../message.js";
 import { reasonOf } from "../util/errors.js";
 import type { Log } from "../world.js";
-import type { Outbox, Part } from "./ledger.js";
+import type { Outbox, Part, PartChange } from "./ledger.js";
+import { createPersist } from "./persist.js";
 
 export type DeliveryParts = {
   readonly outbox: Outbox;
@@ -14,12 +15,14 @@ export type DeliveryParts = {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly log: Log;
   readonly reach: (point: string) => void;
+  /** Told what has arrived: nobody needs it any more. */
+  readonly arrived?: (message: Outbound) => Promise<void>;
 };
 
 export type Delivery = {
   /** There is something for this chat. */
   wake(to: Address): void;
-  /** Everything that waits, after a start. */
+  /** Everything that waits: after a start, or when somebody else has changed the outbox. */
   wakeAll(): Promise<void>;
   /** Resolves when nothing is being sent; what has to wait for its time is left. */
   idle(): Promise<void>;
@@ -27,26 +30,40 @@ export type Delivery = {
 };
 
 const firstWaitMs = 1000;
-const longestWaitMs = 5 * 60_000;
-/** A message that cannot be sent for a day is not worth sending. */
+/** Short enough that after an outage nobody waits long. */
+const longestWaitMs = 30_000;
+/** A message that cannot be sent for a day is not worth sending; but the day may be one on which we did not run. */
 const giveUpMs = 24 * 3_600_000;
+const giveUpTries = 8;
 
-export function createDelivery({ outbox, channels, now, sleep, log, reach }: DeliveryParts): Delivery {
+export function createDelivery(parts: DeliveryParts): Delivery {
+  const { outbox, channels, now, sleep, log, reach } = parts;
   const workers = new Map<string, Promise<void>>();
-  /** Workers that sleep until a message may be tried again. */
+  /** Workers that sleep until a message may be tried again; news for the chat wakes them. */
   const waiting = new Map<string, AbortController>();
+  /** Workers that keep the platform's pace; nothing wakes them before. */
+  const resting = new Set<string>();
+  /** When the next message may leave, by channel. */
+  const gates = new Map<string, Promise<void>>();
   const stopped = new AbortController();
+  const persist = createPersist({ sleep, log, ending: stopped.signal });
 
   const deliver = async (to: Address): Promise<void> => {
     for (;;) {
       const part = await outbox.next(to.channel, to.chat);
       if (!part || stopped.signal.aborted) return;
       const wait = part.nextAt - now();
-      if (wait > 0) {
+      // No platform asks for more than a day: then it is the clock that was wrong.
+      if (wait > 0 && wait <= giveUpMs) {
         await pause(keyOf(to), wait);
         continue;
       }
+      const { pace } = channels.get(to.channel) ?? {};
+      if (pace) await rest(keyOf(to), untilItsTurn(to.channel, 1000 / pace.perSecond));
+      if (stopped.signal.aborted) return;
       await sendOne(part);
+      // Before the next look, so that whatever comes next for this chat keeps the distance too.
+      if (pace) await rest(keyOf(to), sleep(pace.perChatMs, stopped.signal));
     }
   };
 
@@ -58,50 +75,82 @@ export function createDelivery({ outbox, channels, now, sleep, log, reach }: Del
     waiting.delete(key);
   };
 
-  const sendOne = async (part: Part): Promise<void> => {
-    const channel = channels.get(part.message.to.channel);
-    if (!channel)
-      return outbox.change(part, { kind: "never", reason: `no channel ${part.message.to.channel} is running` });
-    // The intent is on disk before the effect: whoever finds it there after a crash knows that it may have arrived.
-    await outbox.change(part, { kind: "sending" });
-    const sending: Sending = { ...part.message, intent: String(part.id), mayRepeat: part.mayRepeat };
-    try {
-      reach("before send");
-      const { id } = await channel.send(sending, stopped.signal);
-      reach("after send");
-      await outbox.change(part, { kind: "sent", receipt: id });
-    } catch (error) {
-      if (stopped.signal.aborted) return;
-      await outbox.change(part, afterFailure(part, error));
-      log.warn(`${keyOf(part.message.to)}: message ${part.id} was not sent: ${reasonOf(error)}`);
-    }
+  const rest = async (key: string, over: Promise<void>): Promise<void> => {
+    resting.add(key);
+    await over.catch(() => {});
+    resting.delete(key);
   };
 
-  const afterFailure = (part: Part, error: unknown) => {
+  /** All messages of a channel leave one after another, so far apart. */
+  const untilItsTurn = (channel: string, distanceMs: number): Promise<void> => {
+    const turn = gates.get(channel) ?? Promise.resolve();
+    gates.set(
+      channel,
+      turn.then(() => sleep(distanceMs, stopped.signal)).catch(() => {}),
+    );
+    return turn;
+  };
+
+  const record = (part: Part, change: PartChange): Promise<boolean> =>
+    persist(`What became of message ${part.id}`, () => outbox.change(part, change));
+
+  const sendOne = async (part: Part): Promise<void> => {
+    const { message } = part;
+    const channel = channels.get(message.to.channel);
+    if (!channel) {
+      await record(part, { kind: "never", reason: `no channel ${message.to.channel} is running` });
+      return;
+    }
+    // The intent is on disk before the effect: whoever finds it there after a crash knows that it may have arrived.
+    if (!(await record(part, { kind: "sending" }))) return;
+    let change: PartChange;
+    try {
+      reach("before send");
+      const sending: Sending = { ...message, intent: String(part.id), mayRepeat: part.mayRepeat };
+      const { id } = await channel.send(sending, stopped.signal);
+      reach("after send");
+      change = { kind: "sent", receipt: id };
+    } catch (error) {
+      if (stopped.signal.aborted) return;
+      change = afterFailure(part, error);
+      log.warn(`${keyOf(message.to)}: message ${part.id} was not sent: ${reasonOf(error)}`);
+    }
+    await record(part, change);
+    if (change.kind === "sent") await parts.arrived?.(message);
+  };
+
+  const afterFailure = (part: Part, error: unknown): PartChange => {
     const reason = reasonOf(error);
-    if (error instanceof SendFailure && error.when === "never") return { kind: "never", reason } as const;
+    if (error instanceof SendFailure && error.when === "never") return { kind: "never", reason };
     const asked = error instanceof SendFailure ? error.afterMs : undefined;
     const wait = asked ?? Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(part.attempts, 12));
-    if (now() + wait - part.createdAt > giveUpMs)
-      return { kind: "never", reason: `given up after a day: ${reason}` } as const;
-    return {
-      kind: "later",
-      at: now() + wait,
-      reason,
-      mayRepeat: part.mayRepeat || !(error instanceof SendFailure),
-    } as const;
+    if (now() + wait - part.createdAt > giveUpMs && part.attempts + 1 >= giveUpTries) {
+      return { kind: "never", reason: `given up after a day: ${reason}` };
+    }
+    const mayRepeat = part.mayRepeat || !(error instanceof SendFailure);
+    return { kind: "later", at: now() + wait, reason, mayRepeat };
   };
 
   const wake = (to: Address): void => {
     const key = keyOf(to);
-    if (stopped.signal.aborted || workers.has(key)) return;
-    const worker = deliver(to)
-      .catch((error: unknown) => log.warn(`${key}: delivery stopped: ${reasonOf(error)}`))
-      .finally(async () => {
+    if (stopped.signal.aborted) return;
+    if (workers.has(key)) {
+      waiting.get(key)?.abort();
+      return;
+    }
+    const work = async (): Promise<void> => {
+      try {
+        await deliver(to);
+      } catch (error) {
+        log.warn(`${key}: delivery stopped: ${reasonOf(error)}`);
+        return;
+      } finally {
         workers.delete(key);
-        // Something may have come between the last look and now.
-        if (!stopped.signal.aborted && (await outbox.next(to.channel, to.chat).catch(() => undefined))) wake(to);
-      });
+      }
+      // Something may have come between the last look and now.
+      if (!stopped.signal.aborted && (await outbox.next(to.channel, to.chat).catch(() => undefined))) wake(to);
+    };
+    const worker = work();
     workers.set(key, worker);
   };
 
@@ -111,7 +160,8 @@ export function createDelivery({ outbox, channels, now, sleep, log, reach }: Del
       for (const to of await outbox.waiting()) wake(to);
     },
     async idle() {
-      const busy = (): Promise<void>[] => [...workers].flatMap(([key, worker]) => (waiting.has(key) ? [] : [worker]));
+      const busy = (): Promise<void>[] =>
+        [...workers].flatMap(([key, worker]) => (waiting.has(key) || resting.has(key) ? [] : [worker]));
       while (busy().length > 0) await Promise.race([Promise.all(busy()), new Promise((done) => setTimeout(done, 20))]);
     },
     stop: () => stopped.abort(),

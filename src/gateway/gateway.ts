@@ -12,8 +12,9 @@ import type { Log } from "../world.js";
 import type { Access } from "./access.js";
 import type { CommandResult } from "./commands.js";
 import type { Delivery } from "./delivery.js";
-import { type Lanes, Stopped } from "./lanes.js";
+import { type Aside, type Lanes, Stopped } from "./lanes.js";
 import type { FinishedTurn, Item, Ledger, Outcome, Step } from "./ledger.js";
+import { createPersist, type Persist } from "./persist.js";
 
 export type GatewayParts = {
   readonly ledger: Ledger;
@@ -23,6 +24,7 @@ export type GatewayParts = {
   readonly delivery: Delivery;
   readonly agent: Agent;
   readonly settings: GatewaySettings;
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly log: Log;
   readonly reach: (point: string) => void;
 };
@@ -51,7 +53,7 @@ export type Gateway = {
   acceptOwn(message: Inbound): Promise<void>;
   /** Says something in a chat outside of a turn. */
   say(messages: readonly Outbound[]): Promise<void>;
-  /** Goes on with what an earlier process left. */
+  /** Goes on with everything that is open and that nobody works on: left by an earlier process, put back by the owner. */
   resume(): Promise<void>;
   /** Finishes or journals what is running, within `graceMs`. */
   shutdown(graceMs: number): Promise<void>;
@@ -64,6 +66,7 @@ const typingEveryMs = 4000;
 const told = {
   dead: "I am sorry, something about this message makes me fail again and again. I have put it aside; please try to say it differently.",
   failed: "I am sorry, something went wrong on my side and I could not answer. Please try again.",
+  nothingToStop: "No active task to stop.",
   busy: "I am still busy with your earlier messages and did not take this one. Please send it again a little later.",
 };
 
@@ -71,9 +74,13 @@ const told = {
 class ShuttingDown extends Error {}
 
 export function createGateway(parts: GatewayParts): Gateway {
-  const { ledger, channels, lanes, delivery, agent, settings, log, reach } = parts;
+  const { ledger, channels, lanes, delivery, agent, settings, sleep, log, reach } = parts;
   const { inbox, journal, outbox } = ledger;
   let closing = false;
+  const ended = new AbortController();
+  const persist = createPersist({ sleep, log, ending: ended.signal });
+  /** Items that are queued or at work. */
+  const taken = new Set<number>();
 
   const split = (to: Address, text: string): Outbound[] => {
     const pieces = channels.get(to.channel)?.split(text) ?? [text];
@@ -92,6 +99,8 @@ export function createGateway(parts: GatewayParts): Gateway {
     signal.throwIfAborted();
     const command = await agent.runCommand(text, item.session, signal);
     if (command?.kind === "reply") return ending(item, { kind: "answered" }, command.text);
+    // A /stop that comes from before a restart: what it was meant for is over.
+    if (command?.kind === "stop") return ending(item, { kind: "answered" }, told.nothingToStop);
     const { rows, reply, usage } = await agent.think({
       session: item.session,
       from,
@@ -102,13 +111,16 @@ export function createGateway(parts: GatewayParts): Gateway {
         rows: steps.flatMap((step) => (step.kind === "row" ? [step] : [])),
         started: new Set(steps.flatMap((step) => (step.kind === "started" ? [step.call] : []))),
       },
-      keep: (stored, now) => journal.keep(item, { kind: "row", now, stored }),
-      starting: ({ id }) => journal.keep(item, { kind: "started", call: id }),
+      keep: (stored, now) => noted(item, { kind: "row", now, stored }),
+      starting: ({ id, function: { name } }) => noted(item, { kind: "started", call: id, name }),
       on: (event) => void progress(item, event).catch((error: unknown) => log.warn(reasonOf(error))),
     });
     if (reply !== undefined) return { rows, messages: split(from, reply), outcome: { kind: "answered" }, usage };
     return { rows, messages: [], outcome: { kind: "answered", reason: "by the message tool" }, usage };
   };
+
+  const noted = (item: Item, step: Step): Promise<void> =>
+    persist(`A step of message ${item.trace}`, () => journal.keep(item, step));
 
   const progress = async (item: Item, event: TurnEvent): Promise<void> => {
     const text =
@@ -137,8 +149,11 @@ export function createGateway(parts: GatewayParts): Gateway {
   const finished = async (
     item: Item,
     signal: AbortSignal,
+    write: Persist,
   ): Promise<{ turn: FinishedTurn; again: boolean; appended: boolean } | undefined> => {
-    const { attempt, steps, finished: known, appended } = await journal.begin(item);
+    const begun = await write(`The start of message ${item.trace}`, () => journal.begin(item));
+    if (begun === "over") return undefined;
+    const { attempt, steps, finished: known, appended } = begun;
     if (known) return { turn: known, again: true, appended };
     let turn: FinishedTurn | undefined;
     if (attempt > maxAttempts) {
@@ -151,20 +166,28 @@ export function createGateway(parts: GatewayParts): Gateway {
       }
     }
     if (!turn) return undefined;
-    await journal.finish(item, turn);
-    return { turn, again: false, appended: false };
+    const made = turn;
+    const state = await write(`The turn of message ${item.trace}`, () => journal.finish(item, made));
+    return state === "over" ? undefined : { turn, again: false, appended: false };
   };
 
-  const work = async (item: Item, signal: AbortSignal): Promise<void> => {
+  const work = async (item: Item, signal: AbortSignal, aside: Aside): Promise<void> => {
+    // While the disk is full this lane waits, and the next message of the chat behind it; others may work.
+    const write = createPersist({ sleep: (ms, end) => aside(() => sleep(ms, end)), log, ending: ended.signal });
     const stopTyping = showTyping(item.message.from);
     try {
-      const result = await finished(item, signal);
+      const result = await finished(item, signal, write);
       if (!result) return;
       if (!result.appended) {
-        reach("before store");
-        await agent.store(item.session, result.turn.rows, result.again ? "again" : "first");
-        reach("after store");
-        await journal.appended(item);
+        let again = result.again;
+        await write(`The session ${item.session}`, async () => {
+          reach("before store");
+          const how = again ? "again" : "first";
+          again = true; // a write that failed may have come half way
+          await agent.store(item.session, result.turn.rows, how);
+          reach("after store");
+        });
+        await write(`The end of message ${item.trace}`, () => journal.appended(item));
       }
       for (const { to } of result.turn.messages) delivery.wake(to);
     } finally {
@@ -185,48 +208,54 @@ export function createGateway(parts: GatewayParts): Gateway {
     };
   };
 
-  const enqueue = (item: Item): void => {
-    lanes
-      .run(item.session, (signal) => work(item, signal))
+  /** Nobody works on the same message twice at a time. */
+  const take = (item: Item, run: () => Promise<void>): void => {
+    if (taken.has(item.id)) return;
+    taken.add(item.id);
+    run()
+      // It stays open, and somebody will go on with it: at the next look, or after the next start.
       .catch((error: unknown) => {
-        // Neither the ledger nor the session could be written: the message stays open and is tried again at the next start.
-        log.warn(`${item.session}: message ${item.trace} could not be recorded: ${reasonOf(error)}`, {
-          trace: item.trace,
-        });
-      });
+        const { session, trace } = item;
+        log.warn(`${session}: message ${trace} is not finished: ${reasonOf(error)}`, { trace });
+      })
+      .finally(() => taken.delete(item.id));
+  };
+
+  const enqueue = (item: Item): void =>
+    take(item, () => lanes.run(item.session, (signal, aside) => work(item, signal, aside)));
+
+  /** An answer that needs no lane. */
+  const answer = async (item: Item, outcome: Outcome, text: () => Promise<string>): Promise<void> => {
+    if ((await persist(`The start of message ${item.trace}`, () => journal.begin(item))) === "over") return;
+    const turn = ending(item, outcome, await text());
+    await persist(`The turn of message ${item.trace}`, () => journal.finish(item, turn));
+    await persist(`The end of message ${item.trace}`, () => journal.appended(item));
+    delivery.wake(item.message.from);
   };
 
   /** Commands that cannot wait their turn. */
-  const atOnce = async (item: Item): Promise<void> => {
-    await journal.begin(item);
-    const command = item.message.text.trim().toLowerCase();
-    const stopped = command === "/stop" ? lanes.stop(item.session) + agent.stopSubagents(item.session) : 0;
-    const other =
-      command === "/stop" ? undefined : await agent.runCommand(command, item.session, new AbortController().signal);
-    const answer =
-      other?.kind === "reply" ? other.text : stopped > 0 ? `⏹ Stopped ${stopped} task(s).` : "No active task to stop.";
-    await journal.finish(item, ending(item, { kind: "answered" }, answer));
-    await journal.appended(item);
-    delivery.wake(item.message.from);
-  };
+  const atOnce = (item: Item): Promise<void> =>
+    answer(item, { kind: "answered" }, async () => {
+      const command = item.message.text.trim().toLowerCase();
+      if (command !== "/stop") {
+        const result = await agent.runCommand(command, item.session, ended.signal);
+        return result?.kind === "reply" ? result.text : told.nothingToStop;
+      }
+      const stopped = lanes.stop(item.session) + agent.stopSubagents(item.session);
+      return stopped > 0 ? `⏹ Stopped ${stopped} task(s).` : told.nothingToStop;
+    });
 
-  const refuse = async (item: Item): Promise<void> => {
-    await journal.begin(item);
-    await journal.finish(item, ending(item, { kind: "failed", reason: "too many messages waiting" }, told.busy));
-    await journal.appended(item);
-    delivery.wake(item.message.from);
-  };
+  const refuse = (item: Item): Promise<void> =>
+    answer(item, { kind: "failed", reason: "too many messages waiting" }, async () => told.busy);
 
   const acceptOwn = async (message: Inbound): Promise<void> => {
     const item = await inbox.accept(message, keyOf(message.from));
     if (item === "repeat" || closing) return;
-    if (["/stop", "/status"].includes(message.text.trim().toLowerCase())) {
-      void atOnce(item).catch((error: unknown) =>
-        log.warn(`${item.session}: ${reasonOf(error)}`, { trace: item.trace }),
-      );
-    } else if (lanes.depth(item.session) >= settings.maxQueue) {
-      await refuse(item);
-    } else {
+    const ahead = lanes.depth(item.session);
+    if (["/stop", "/status"].includes(message.text.trim().toLowerCase())) take(item, () => atOnce(item));
+    else if (ahead >= settings.maxQueue) take(item, () => refuse(item));
+    else {
+      if (ahead > 0) ledger.reports.note(item, "queued", `behind ${ahead}`);
       enqueue(item);
     }
   };
@@ -247,11 +276,15 @@ export function createGateway(parts: GatewayParts): Gateway {
     },
     async shutdown(graceMs) {
       closing = true;
-      const timer = setTimeout(() => lanes.stopAll(new ShuttingDown()), graceMs);
+      const timer = setTimeout(() => {
+        lanes.stopAll(new ShuttingDown());
+        ended.abort();
+      }, graceMs);
       await lanes.idle();
       clearTimeout(timer);
       await Promise.race([delivery.idle(), new Promise((done) => setTimeout(done, Math.min(graceMs, 5000)).unref())]);
       delivery.stop();
+      ended.abort();
     },
   };
 }

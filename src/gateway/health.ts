@@ -27,12 +27,13 @@ export function createHealth({ ledger, lanes, channels, version }: HealthParts) 
   const delay = monitorEventLoopDelay({ resolution: 20 });
   delay.enable();
 
+  const readiness = () => ({ ready: channels().every(({ state }) => state === "up"), channels: channels() });
+
   const status = async (): Promise<Status> => ({
     version,
     pid: process.pid,
     uptimeSeconds: Math.round(process.uptime()),
-    ready: channels().every(({ state }) => state === "up"),
-    channels: channels(),
+    ...readiness(),
     lanes: lanes.load(),
     ledger: await ledger.reports.summary(),
     residentBytes: process.memoryUsage.rss(),
@@ -71,6 +72,9 @@ export function createHealth({ ledger, lanes, channels, version }: HealthParts) 
     gauge("lanes", "Sessions at work or waiting", [[now.lanes.lanes, {}]]);
     gauge("queued", "Messages at work or waiting", [[now.lanes.queued, {}]]);
     gauge("unsent", "Messages waiting to be sent", [[now.ledger.unsent, {}]]);
+    const { oldestOpenAt } = now.ledger;
+    const openSeconds = oldestOpenAt === undefined ? 0 : Math.max(0, Date.now() - oldestOpenAt) / 1000;
+    gauge("oldest_open_seconds", "How long the oldest message without an outcome is here", [[openSeconds, {}]]);
     gauge(
       "messages",
       "Accepted messages by outcome",
@@ -83,6 +87,7 @@ export function createHealth({ ledger, lanes, channels, version }: HealthParts) 
 
   return {
     status,
+    isReady: (): boolean => readiness().ready,
     /** Listens on loopback; resolves with the port. */
     async listen(host: string, port: number): Promise<{ server: Server; port: number }> {
       const server = createServer((request, response) => {
@@ -95,8 +100,8 @@ export function createHealth({ ledger, lanes, channels, version }: HealthParts) 
           if (request.method !== "GET") return json(405, { error: "only GET" });
           if (path === "/healthz") return json(200, { status: "ok" });
           if (path === "/readyz") {
-            const { ready, channels: states } = await status();
-            return json(ready ? 200 : 503, { ready, channels: states });
+            const now = readiness();
+            return json(now.ready ? 200 : 503, now);
           }
           if (path === "/status") return json(200, await status());
           if (path === "/metrics") return answer(200, "text/plain; version=0.0.4", await metrics());

@@ -7,9 +7,12 @@ export type LanesParts = {
   readonly limit: number;
 };
 
+/** Waits for something that is not work, and lets another session work meanwhile. */
+export type Aside = <T>(wait: () => Promise<T>) => Promise<T>;
+
 export type Lanes = {
   /** Queues the work. It gets a signal that `stop` aborts. */
-  run(key: SessionKey, work: (signal: AbortSignal) => Promise<void>): Promise<void>;
+  run(key: SessionKey, work: (signal: AbortSignal, aside: Aside) => Promise<void>): Promise<void>;
   /** How many are waiting or at work in a lane. */
   depth(key: SessionKey): number;
   /** Aborts what is running and waiting in a lane; how many there were. */
@@ -27,17 +30,33 @@ export function createLanes({ limit }: LanesParts): Lanes {
   const lanes = new Map<SessionKey, Lane>();
   const places = new Semaphore(limit);
 
+  const inPlace = async (work: (aside: Aside) => Promise<void>): Promise<void> => {
+    let [, leave] = await places.acquire();
+    try {
+      await work(async (wait) => {
+        leave();
+        try {
+          return await wait();
+        } finally {
+          [, leave] = await places.acquire();
+        }
+      });
+    } finally {
+      leave();
+    }
+  };
+
   return {
     run(key, work) {
       const lane: Lane = lanes.get(key) ?? { tail: Promise.resolve(), aborts: new Set() };
       lanes.set(key, lane);
       const abort = new AbortController();
       lane.aborts.add(abort);
-      const result = lane.tail.then(() => places.runExclusive(() => work(abort.signal)));
+      const result = lane.tail.then(() => inPlace((aside) => work(abort.signal, aside)));
       // A failed turn must not jam the lane behind it; an empty lane leaves nothing behind.
       const tail = result
         .catch(() => {})
-        .then(() => {
+        .finally(() => {
           lane.aborts.delete(abort);
           if (lane.aborts.size === 0 && lanes.get(key) === lane) lanes.delete(key);
         });

@@ -2,16 +2,18 @@
 import { randomUUID } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import type { Inbound, Outbound, SessionKey } from "../message.js";
+import type { Inbound, Outbound, SessionKey, ToolCall } from "../message.js";
 import { parsePythonJson, pythonJson } from "../session/python-json.js";
 import { UserError } from "../util/errors.js";
-import type { FinishedTurn, Item, Ledger, LedgerEntry, Part, Step } from "./ledger.js";
+import type { FinishedTurn, Item, Ledger, LedgerEntry, Part, PartChange, Step } from "./ledger.js";
 
 export type SqliteLedgerParts = {
   readonly file: string;
   readonly now: () => number;
   /** Told before and after everything that must survive a crash; the lab kills the process there. */
   readonly reach: (point: string) => void;
+  /** For looking only: nothing is created, migrated or changed, whoever else is at work. */
+  readonly readOnly?: boolean;
 };
 
 /** Each is applied once, in order; never edited, only added to. */
@@ -35,22 +37,38 @@ const migrations: readonly string[] = [
    CREATE INDEX outbox_item ON outbox (item);
    CREATE TABLE events (item INTEGER NOT NULL, at INTEGER NOT NULL, what TEXT NOT NULL, detail TEXT NOT NULL);
    CREATE INDEX events_item ON events (item);`,
+  // What is left of messages that were finished long ago, and a way to count outcomes without reading messages.
+  `CREATE TABLE seen (channel TEXT NOT NULL, platform_id TEXT NOT NULL, chat TEXT NOT NULL,
+     PRIMARY KEY (channel, platform_id)) WITHOUT ROWID;
+   CREATE INDEX seen_chat ON seen (channel, chat);
+   CREATE INDEX inbox_outcome ON inbox (outcome);`,
 ];
+
+/** So many old messages are forgotten at a time, so that nobody waits for it. */
+const sweepAtOnce = 500;
 
 type Row = Record<string, string | number | null>;
 type Statement = {
-  run(...values: unknown[]): unknown;
+  run(...values: unknown[]): { readonly changes: number | bigint };
   get(...values: unknown[]): Row | undefined;
   all(...values: unknown[]): Row[];
 };
 type Database = { exec(sql: string): void; prepare(sql: string): Statement; close(): void };
 
-export async function openSqliteLedger({ file, now, reach }: SqliteLedgerParts): Promise<Ledger> {
+export async function openSqliteLedger({ file, now, reach, readOnly = false }: SqliteLedgerParts): Promise<Ledger> {
   const { DatabaseSync } = await import("@photostructure/sqlite");
-  mkdirSync(dirname(file), { recursive: true });
-  const db = new DatabaseSync(file, { timeout: 5000 }) as unknown as Database;
-  db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
-  migrate(db, file);
+  if (!readOnly) mkdirSync(dirname(file), { recursive: true });
+  const db = new DatabaseSync(file, { timeout: 5000, readOnly }) as unknown as Database;
+  try {
+    refuseNewer(db, file);
+    if (!readOnly) {
+      db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
+      migrate(db);
+    }
+  } catch (error) {
+    db.close();
+    throw error;
+  }
 
   const prepared = new Map<string, Statement>();
   const sql = (text: string): Statement => {
@@ -68,12 +86,19 @@ export async function openSqliteLedger({ file, now, reach }: SqliteLedgerParts):
       result = work();
       db.exec("COMMIT");
     } catch (error) {
-      db.exec("ROLLBACK");
+      try {
+        db.exec("ROLLBACK");
+      } catch {
+        // On a full or failing disk SQLite has rolled back by itself.
+      }
       throw error;
     }
     reach(`after ${point}`);
     return result;
   };
+
+  const dataVersion = (): unknown => db.prepare("PRAGMA data_version").get()?.["data_version"];
+  let knownVersion = dataVersion();
 
   const event = (item: number, what: string, detail = ""): void => {
     sql("INSERT INTO events (item, at, what, detail) VALUES (?, ?, ?, ?)").run(item, now(), what, plain(detail));
@@ -98,15 +123,21 @@ export async function openSqliteLedger({ file, now, reach }: SqliteLedgerParts):
     const lost = sql("SELECT reason FROM outbox WHERE item = ? AND state = 'failed' LIMIT 1").get(item);
     const outcome = lost ? "failed" : turn["outcome"];
     const reason = lost ? `not delivered: ${lost["reason"]}` : turn["reason"];
-    sql("UPDATE inbox SET outcome = ?, reason = ?, finished_at = ? WHERE id = ? AND outcome IS NULL").run(
-      outcome,
-      reason,
-      now(),
-      item,
-    );
+    const { changes } = sql(
+      "UPDATE inbox SET outcome = ?, reason = ?, finished_at = ? WHERE id = ? AND outcome IS NULL",
+    ).run(outcome, reason, now(), item);
+    if (Number(changes) === 0) return;
     sql("DELETE FROM steps WHERE item = ?").run(item);
     event(item, "finished", [outcome, reason].filter(Boolean).join(": "));
   };
+
+  /** The owner has discarded it: whatever is still under way for it has no effect any more. */
+  const isOver = (item: number): boolean =>
+    sql("SELECT 1 FROM inbox WHERE id = ? AND outcome IS NULL").get(item) === undefined;
+
+  const isKnown = (channel: string, platformId: string): boolean =>
+    sql("SELECT 1 FROM inbox WHERE channel = ? AND platform_id = ?").get(channel, platformId) !== undefined ||
+    sql("SELECT 1 FROM seen WHERE channel = ? AND platform_id = ?").get(channel, platformId) !== undefined;
 
   const find = (id: string): Row | undefined =>
     sql("SELECT * FROM inbox WHERE trace = ?1 OR platform_id = ?1 ORDER BY id DESC LIMIT 1").get(plain(id));
@@ -114,10 +145,11 @@ export async function openSqliteLedger({ file, now, reach }: SqliteLedgerParts):
   return {
     inbox: {
       async accept(message, session) {
-        const known = sql("SELECT id FROM inbox WHERE channel = ? AND platform_id = ?");
         const ids = [plain(message.from.channel), plain(message.id)] as const;
-        if (known.get(...ids)) return "repeat";
+        if (isKnown(...ids)) return "repeat";
         return durably("accept", () => {
+          // Another process may have been faster.
+          if (isKnown(...ids)) return "repeat";
           const trace = randomUUID().slice(0, 8) + randomUUID().slice(9, 13);
           const receivedAt = now();
           sql(
@@ -129,22 +161,31 @@ export async function openSqliteLedger({ file, now, reach }: SqliteLedgerParts):
         });
       },
       async open() {
-        return sql("SELECT * FROM inbox WHERE outcome IS NULL ORDER BY id").all().map(itemOf);
+        return sql(
+          `SELECT inbox.* FROM inbox LEFT JOIN turns ON turns.item = inbox.id
+           WHERE inbox.outcome IS NULL AND coalesce(turns.appended, 0) = 0 ORDER BY inbox.id`,
+        )
+          .all()
+          .map(itemOf);
       },
       async knows({ channel, chat }) {
-        const known = sql("SELECT 1 FROM inbox WHERE channel = ? AND chat = ? LIMIT 1");
-        return known.get(plain(channel), plain(chat)) !== undefined;
+        const known = (table: "inbox" | "seen"): boolean =>
+          sql(`SELECT 1 FROM ${table} WHERE channel = ? AND chat = ? LIMIT 1`).get(plain(channel), plain(chat)) !==
+          undefined;
+        return known("inbox") || known("seen");
       },
     },
 
     journal: {
       async begin(item) {
         const attempt = durably("begin", () => {
+          if (isOver(item.id)) return undefined;
           sql("UPDATE inbox SET attempts = attempts + 1 WHERE id = ?").run(item.id);
           const count = Number(sql("SELECT attempts FROM inbox WHERE id = ?").get(item.id)?.["attempts"]);
           event(item.id, "attempt", String(count));
           return count;
         });
+        if (attempt === undefined) return "over";
         const steps = sql("SELECT step FROM steps WHERE item = ? ORDER BY number").all(item.id);
         const turn = sql("SELECT turn, appended FROM turns WHERE item = ?").get(item.id);
         return {
@@ -159,17 +200,12 @@ export async function openSqliteLedger({ file, now, reach }: SqliteLedgerParts):
           sql(
             "INSERT INTO steps (item, number, step) SELECT ?1, coalesce(max(number), 0) + 1, ?2 FROM steps WHERE item = ?1",
           ).run(item.id, storable(step));
-          if (step.kind === "started") event(item.id, "tool started", step.call);
-          else
-            event(
-              item.id,
-              step.now["role"] === "tool" ? "tool finished" : "model answered",
-              String(step.now["name"] ?? ""),
-            );
+          event(item.id, ...stepEvent(step));
         });
       },
       async finish(item, turn) {
-        durably("finish", () => {
+        return durably("finish", () => {
+          if (isOver(item.id)) return "over";
           sql("INSERT INTO turns (item, turn, outcome, reason) VALUES (?, ?, ?, ?)").run(
             item.id,
             storable(turn),
@@ -177,11 +213,13 @@ export async function openSqliteLedger({ file, now, reach }: SqliteLedgerParts):
             plain(turn.outcome.reason ?? "") || null,
           );
           addParts(turn.messages, item.id, "held");
-          event(item.id, "turn finished", turn.outcome.kind);
+          event(item.id, "turn finished", turnDetail(turn));
+          return "finished";
         });
       },
       async appended(item) {
         durably("appended", () => {
+          if (isOver(item.id)) return;
           sql("UPDATE turns SET appended = 1 WHERE item = ?").run(item.id);
           sql("UPDATE outbox SET state = 'pending' WHERE item = ? AND state = 'held'").run(item.id);
           event(item.id, "saved");
@@ -213,7 +251,10 @@ export async function openSqliteLedger({ file, now, reach }: SqliteLedgerParts):
           .map(({ channel, chat }) => ({ channel: String(channel), chat: String(chat) }));
       },
       async change(part, change) {
-        durably(change.kind, () => {
+        return durably(change.kind, () => {
+          const waits = sql("SELECT 1 FROM outbox WHERE id = ? AND state IN ('pending', 'sending')").get(part.id);
+          // What was discarded while it was on its way stays so; but that it has arrived is a fact.
+          if (!waits && change.kind !== "sent") return false;
           if (change.kind === "sending") {
             sql("UPDATE outbox SET state = 'sending', attempts = attempts + 1 WHERE id = ?").run(part.id);
           } else if (change.kind === "later") {
@@ -233,16 +274,22 @@ export async function openSqliteLedger({ file, now, reach }: SqliteLedgerParts):
               part.id,
             );
           }
-          if (part.item === undefined) return;
-          const detail = change.kind === "sent" ? change.receipt : change.kind === "sending" ? "" : change.reason;
-          event(part.item, partEvents[change.kind], detail);
+          if (part.item === undefined) return true;
+          event(part.item, partEvents[change.kind], changeDetail(part, change));
           if (change.kind === "sent" || change.kind === "never") settle(part.item);
+          return true;
         });
       },
     },
 
     reports: {
-      note: (item, what, detail) => event(item.id, what, detail),
+      note(item, what, detail) {
+        try {
+          event(item.id, what, detail);
+        } catch {
+          // Nothing depends on it.
+        }
+      },
       async trace(id) {
         const row = find(id);
         if (!row) return undefined;
@@ -264,8 +311,10 @@ export async function openSqliteLedger({ file, now, reach }: SqliteLedgerParts):
         const rows = sql("SELECT coalesce(outcome, 'open') AS outcome, count(*) AS count FROM inbox GROUP BY 1").all();
         const outcomes = Object.fromEntries(rows.map(({ outcome, count }) => [String(outcome), Number(count)]));
         const unsent = sql("SELECT count(*) AS count FROM outbox WHERE state IN ('held', 'pending', 'sending')").get();
+        const oldest = sql("SELECT min(received_at) AS at FROM inbox WHERE outcome IS NULL").get()?.["at"] ?? undefined;
         return {
           open: outcomes["open"] ?? 0,
+          oldestOpenAt: oldest === undefined ? undefined : Number(oldest),
           dead: outcomes["dead"] ?? 0,
           unsent: Number(unsent?.["count"]),
           outcomes,
@@ -287,6 +336,8 @@ export async function openSqliteLedger({ file, now, reach }: SqliteLedgerParts):
               "UPDATE outbox SET state = 'pending', next_at = 0, created_at = ? WHERE item = ? AND state = 'failed'",
             ).run(now(), item);
           } else {
+            // What could not be said about the failure has no say in how the new attempt ends.
+            sql("UPDATE outbox SET state = 'dropped' WHERE item = ? AND state = 'failed'").run(item);
             sql("DELETE FROM turns WHERE item = ?").run(item);
             sql("DELETE FROM steps WHERE item = ?").run(item);
           }
@@ -296,23 +347,54 @@ export async function openSqliteLedger({ file, now, reach }: SqliteLedgerParts):
       },
       async discard(trace) {
         const row = find(trace);
-        if (!row || row["outcome"] !== null) return false;
+        if (!row || row["outcome"] === "answered" || row["outcome"] === "silent") return false;
         durably("discard", () => {
           const item = Number(row["id"]);
           sql(
             "UPDATE inbox SET outcome = 'silent', reason = 'discarded by the owner', finished_at = ? WHERE id = ?",
           ).run(now(), item);
           sql(
-            "UPDATE outbox SET state = 'failed', reason = 'discarded', finished_at = ? WHERE item = ? AND state IN ('held', 'pending', 'sending')",
+            "UPDATE outbox SET state = 'dropped', reason = 'discarded', finished_at = ? WHERE item = ? AND state IN ('held', 'pending', 'sending', 'failed')",
           ).run(now(), item);
+          sql("DELETE FROM steps WHERE item = ?").run(item);
           event(item, "discarded by the owner");
         });
         return true;
       },
     },
 
+    upkeep: {
+      async touched() {
+        const version = dataVersion();
+        const changed = version !== knownVersion;
+        knownVersion = version;
+        return changed;
+      },
+      async sweep(before) {
+        // Only the oldest are looked at: ids grow with time, and a look at everything would take long.
+        const old = sql(
+          `SELECT id FROM (SELECT id, finished_at FROM inbox ORDER BY id LIMIT ${sweepAtOnce}) WHERE finished_at < ?`,
+        ).all(before);
+        const said = sql(
+          `SELECT id FROM (SELECT id, finished_at FROM outbox WHERE item IS NULL ORDER BY id LIMIT ${sweepAtOnce}) WHERE finished_at < ?`,
+        ).all(before);
+        if (old.length + said.length === 0) return 0;
+        durably("sweep", () => {
+          for (const { id } of old) {
+            sql("INSERT OR IGNORE INTO seen SELECT channel, platform_id, chat FROM inbox WHERE id = ?").run(id);
+            for (const table of ["steps", "turns", "outbox", "events"]) {
+              sql(`DELETE FROM ${table} WHERE item = ?`).run(id);
+            }
+            sql("DELETE FROM inbox WHERE id = ?").run(id);
+          }
+          for (const { id } of said) sql("DELETE FROM outbox WHERE id = ?").run(id);
+        });
+        return old.length + said.length;
+      },
+    },
+
     async close() {
-      db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+      if (!readOnly) db.exec("PRAGMA wal_checkpoint(PASSIVE)");
       db.close();
     },
   };
@@ -320,16 +402,46 @@ export async function openSqliteLedger({ file, now, reach }: SqliteLedgerParts):
 
 const partEvents = { sending: "sending", sent: "sent", later: "not sent yet", never: "not sent" } as const;
 
-function migrate(db: Database, file: string): void {
-  const version = Number(db.prepare("PRAGMA user_version").get()?.["user_version"]);
-  if (version > migrations.length) {
-    throw new UserError(
-      `${file} was written by a newer nanogate (its version is ${version}, this one knows ${migrations.length}).`,
-      "Use the newer nanogate again, or move the file away: open messages in it would be lost.",
-    );
-  }
+function changeDetail({ id }: Part, change: PartChange): string {
+  if (change.kind === "sending") return `part ${id}`;
+  return `part ${id}${change.kind === "sent" ? ` as ${change.receipt}` : `: ${change.reason}`}`;
+}
+
+function stepEvent(step: Step): [what: string, detail: string] {
+  if (step.kind === "started") return ["tool started", step.name ?? step.call];
+  const { role, name, tool_calls: calls } = step.now;
+  if (role === "tool") return ["tool finished", typeof name === "string" ? name : ""];
+  const names = Array.isArray(calls) ? calls.map((call: ToolCall) => call.function?.name) : [];
+  return ["model answered", names.length > 0 ? `calls ${names.join(", ")}` : ""];
+}
+
+function turnDetail({ outcome, messages, usage }: FinishedTurn): string {
+  const tokens = usage ? `${usage.input} tokens in, ${usage.output} out` : "";
+  return [outcome.kind, messages.length > 0 ? `${messages.length} to send` : "", tokens].filter(Boolean).join(", ");
+}
+
+const versionOf = (db: Database): number => Number(db.prepare("PRAGMA user_version").get()?.["user_version"]);
+
+function refuseNewer(db: Database, file: string): void {
+  const version = versionOf(db);
+  if (version <= migrations.length) return;
+  throw new UserError(
+    `${file} was written by a newer nanogate (its version is ${version}, this one knows ${migrations.length}).`,
+    "Use the newer nanogate again, or move the file away: open messages in it would be lost.",
+  );
+}
+
+function migrate(db: Database): void {
   for (const [at, migration] of migrations.entries()) {
-    if (at >= version) db.exec(`BEGIN; ${migration}; PRAGMA user_version = ${at + 1}; COMMIT`);
+    // Another process may be doing the same: whoever gets the lock second finds it done.
+    db.exec("BEGIN IMMEDIATE");
+    try {
+      if (versionOf(db) <= at) db.exec(`${migration}; PRAGMA user_version = ${at + 1}`);
+      db.exec("COMMIT");
+    } catch (error) {
+      db.exec("ROLLBACK");
+      throw error;
+    }
   }
 }
 
@@ -359,6 +471,7 @@ const partOf = (row: Row): Part => ({
 
 const entryOf = (row: Row): LedgerEntry => ({
   trace: String(row["trace"]),
+  platformId: String(row["platform_id"]),
   channel: String(row["channel"]),
   chat: String(row["chat"]),
   text: read<Inbound>(row["message"]).text,

@@ -27,7 +27,7 @@ export type Step =
   /** A row as the model is shown it, and as it is stored where that differs. */
   | { readonly kind: "row"; readonly now: Row; readonly stored: Row }
   /** A tool has been started; if no row of it follows, nobody knows how far it came. */
-  | { readonly kind: "started"; readonly call: string };
+  | { readonly kind: "started"; readonly call: string; readonly name?: string };
 
 /** A turn that only has to be written down and told. */
 export type FinishedTurn = {
@@ -42,23 +42,26 @@ export type FinishedTurn = {
 export type Inbox = {
   /** Stores the message, or recognises it by the platform's id. */
   accept(message: Inbound, session: SessionKey): Promise<Item | "repeat">;
-  /** Accepted and not finished, oldest first: what a new process has to go on with. */
+  /** Accepted, and the turn not made or not saved yet, oldest first: what somebody has to go on with. */
   open(): Promise<readonly Item[]>;
   /** Has anybody ever been heard in this chat? */
   knows(chat: Address): Promise<boolean>;
 };
 
+/** How far a turn has come. */
+export type Progress = {
+  readonly attempt: number;
+  readonly steps: readonly Step[];
+  readonly finished: FinishedTurn | undefined;
+  readonly appended: boolean;
+};
+
 export type Journal = {
-  /** Counts an attempt and tells how far earlier ones came. */
-  begin(item: Item): Promise<{
-    readonly attempt: number;
-    readonly steps: readonly Step[];
-    readonly finished: FinishedTurn | undefined;
-    readonly appended: boolean;
-  }>;
+  /** Counts an attempt and tells how far earlier ones came. `over`: the owner has discarded the message. */
+  begin(item: Item): Promise<Progress | "over">;
   keep(item: Item, step: Step): Promise<void>;
-  /** The turn and everything it has to say, as one unit. */
-  finish(item: Item, turn: FinishedTurn): Promise<void>;
+  /** The turn and everything it has to say, as one unit. `over`: the owner has discarded the message meanwhile. */
+  finish(item: Item, turn: FinishedTurn): Promise<"finished" | "over">;
   /** Its rows are in the session; from now on it may be told. */
   appended(item: Item): Promise<void>;
   /** An attempt that was broken off on purpose does not count. */
@@ -91,7 +94,8 @@ export type Outbox = {
   next(channel: string, chat: string): Promise<Part | undefined>;
   /** Chats with something to be sent. */
   waiting(): Promise<readonly { readonly channel: string; readonly chat: string }[]>;
-  change(part: Part, change: PartChange): Promise<void>;
+  /** False: it does not wait to be sent any more, because the owner has discarded it. */
+  change(part: Part, change: PartChange): Promise<boolean>;
 };
 
 /** The life of one message, for people. */
@@ -101,11 +105,14 @@ export type LedgerSummary = {
   readonly open: number;
   readonly unsent: number;
   readonly dead: number;
+  /** When the oldest message without an outcome came. */
+  readonly oldestOpenAt: number | undefined;
   readonly outcomes: Readonly<Record<string, number>>;
 };
 
 export type LedgerEntry = {
   readonly trace: string;
+  readonly platformId: string;
   readonly channel: string;
   readonly chat: string;
   readonly text: string;
@@ -124,9 +131,20 @@ export type Reports = {
   /** Newest first. `problems`: open, failed and dead ones only. */
   entries(filter: "problems" | "all", limit: number): Promise<readonly LedgerEntry[]>;
   summary(): Promise<LedgerSummary>;
-  /** Puts a failed or dead message back; or drops an open one for good. False if there is none to do it with. */
-  retry(trace: string): Promise<boolean>;
-  discard(trace: string): Promise<boolean>;
+  /** Puts a failed or dead message back: only the sending, if it has been answered. False if there is nothing to put back. */
+  retry(idOrPlatformId: string): Promise<boolean>;
+  /** Drops an open, failed or dead message for good. False if there is nothing to drop. */
+  discard(idOrPlatformId: string): Promise<boolean>;
+};
+
+export type Upkeep = {
+  /** Has another process changed the ledger since this was asked last? */
+  touched(): Promise<boolean>;
+  /**
+   * Forgets what was finished before `before`, all but the platform's ids: a redelivery is recognised for ever. Does a
+   * bounded piece of it; how many messages were forgotten.
+   */
+  sweep(before: number): Promise<number>;
 };
 
 export type Ledger = {
@@ -134,5 +152,6 @@ export type Ledger = {
   readonly journal: Journal;
   readonly outbox: Outbox;
   readonly reports: Reports;
+  readonly upkeep: Upkeep;
   close(): Promise<void>;
 };

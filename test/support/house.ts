@@ -77,6 +77,7 @@ export async function openHouse(options: HouseOptions = {}) {
   const sleepers: (() => void)[] = [];
   const sleep = (_: number, signal: AbortSignal): Promise<void> =>
     new Promise((resolve, reject) => {
+      if (dead) return reject(new Killed());
       sleepers.push(resolve);
       signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
     });
@@ -94,6 +95,7 @@ export async function openHouse(options: HouseOptions = {}) {
       stopSubagents: () => 0,
     },
     settings: { maxQueue: 20, sendProgress: false, sendToolHints: false, ...options.settings },
+    sleep,
     log,
     reach,
   });
