@@ -77,11 +77,12 @@ export function createMemoryFiles({ folder, state, fence, clock, log, moveCursor
   /** With any line ends, as Python reads it. */
   const memory = async (): Promise<string> => ((await readOwnFile(fence, memoryFile)) ?? "").replaceAll(/\r\n?/g, "\n");
 
+  const logFileOf = ({ log: { file } }: Intent): Promise<string> => fence.resolve(join(folder, file), "write");
+
   /** Does what the intent says, however much of it has been done already. */
   const finish = async (intent: Intent): Promise<void> => {
     await mkdir(await fence.resolve(folder, "write"), { recursive: true });
-    const logFile = await fence.resolve(join(folder, intent.log.file), "write");
-    await appendOnce(folder, logFile, intent.log);
+    await appendOnce(folder, await logFileOf(intent), intent.log);
     if (intent.memory && (await memory()) === intent.memory.from) {
       const { id, from: before, to: after } = intent.memory;
       await versions.keep({ id, time: intent.time, by: nameOf(intent.by), before, after });
@@ -115,9 +116,11 @@ export function createMemoryFiles({ folder, state, fence, clock, log, moveCursor
         const intent: Intent = {
           time,
           by,
-          log: await nextEntry(folder, entry, time),
+          log: await nextEntry(fence, folder, entry, time),
           ...(change && change.to !== change.from && { memory: { ...change, id: await versions.nextId() } }),
         };
+        // What can be refused is refused now: an intent that cannot be carried out would be in everybody's way.
+        await logFileOf(intent);
         await write(intentFile, JSON.stringify(intent));
         await finish(intent);
         return true;
@@ -125,7 +128,7 @@ export function createMemoryFiles({ folder, state, fence, clock, log, moveCursor
 
     // Asked before every consolidation, and almost always there is nothing: no lock for that.
     recover: async () => (await isThere(intentFile)) && alone(finishLeftover),
-    versions: versions.list,
+    versions: () => versions.list(),
     close: () => otherProcesses.close(),
   };
 }

@@ -31,7 +31,7 @@ export function createMemoryFolders({ home, workspace, scope, fence, sessions, c
 
   return {
     /** The files that hold a session's memory. */
-    of(key: SessionKey): MemoryFiles {
+    of: (key: SessionKey): MemoryFiles => {
       const name = scope === "workspace" ? "memory" : join("memory", "chats", chatFolder(key));
       const folder = join(workspace, name);
       const state = join(home, "state", "memory", digest(relative(home, folder)).slice(0, 16));
@@ -39,7 +39,7 @@ export function createMemoryFolders({ home, workspace, scope, fence, sessions, c
       open.set(folder, files);
       return files;
     },
-    close(): void {
+    close: (): void => {
       for (const files of open.values()) files.close();
     },
   };

@@ -1,11 +1,13 @@
 /** The dated log beside MEMORY.md: HISTORY.md, or the history.jsonl of later nanobots. Entries are only ever added. */
-import { open, readFile, stat } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pythonStrip } from "../session/key.js";
 import { pythonJson } from "../session/python-json.js";
 import { replaceFile } from "../util/atomic-write.js";
 import { errorCode } from "../util/errors.js";
+import { readOwnFile } from "./own-file.js";
 import { withoutThinking } from "./think.js";
+import type { Fence } from "./tools/fence.js";
 
 export const logFiles = ["HISTORY.md", "history.jsonl"] as const;
 
@@ -16,8 +18,8 @@ export type LogEntry = { readonly file: (typeof logFiles)[number]; readonly from
  * An entry as it will stand in the log: in HISTORY.md, or, in a workspace that a later nanobot has taken over, in its
  * history.jsonl, for HISTORY.md is never read again there.
  */
-export async function nextEntry(folder: string, entry: string, now: string): Promise<LogEntry> {
-  const later = await ifThere(readFile(join(folder, "history.jsonl"), "utf8"), "");
+export async function nextEntry(fence: Fence, folder: string, entry: string, now: string): Promise<LogEntry> {
+  const later = (await readOwnFile(fence, join(folder, "history.jsonl"))) ?? "";
   if (later.trim() === "") {
     const from = await ifThere(
       stat(join(folder, "HISTORY.md")).then(({ size }) => size),
@@ -27,7 +29,7 @@ export async function nextEntry(folder: string, entry: string, now: string): Pro
   }
   const from = Buffer.byteLength(later);
   if (entry === "") return { file: "history.jsonl", from, text: "" };
-  const known = Number(await ifThere(readFile(join(folder, cursorFile), "utf8"), "0"));
+  const known = Number((await readOwnFile(fence, join(folder, cursorFile))) ?? 0);
   const cursor = 1 + later.split("\n").map(cursorOf).reduce(larger, larger(0, known));
   const { timestamp, content } = dated(withoutThinking(entry) ?? "", now);
   // What another program left without an end must not swallow the entry.

@@ -123,5 +123,5 @@ function cutMessage(message: ModelMessage, tokens: number): ModelMessage {
     const content = message.content === null ? null : cutText(message.content, tokens);
     return { role: "assistant", content, ...(calls && { tool_calls: calls }) };
   }
-  return { ...message, content: cutText(message.content as string, tokens) } as ModelMessage;
+  return { ...message, content: cutText(message.content as string, tokens) };
 }

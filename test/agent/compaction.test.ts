@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compactedView, resultStub, toolRow } from "../../src/agent/compaction.js";
 import type { Row } from "../../src/message.js";

@@ -9,7 +9,7 @@ import type { Row } from "../../src/message.js";
 import { headerLine } from "../../src/session/header.js";
 import { pythonJson, type PythonValue } from "../../src/session/python-json.js";
 import { goldenBytes, goldenJson } from "../support/golden.js";
-import { call, scriptedModel } from "../support/scripted-model.js";
+import { call, scriptedModel, textOf } from "../support/scripted-model.js";
 import { openWorkspace } from "../support/workspace.js";
 
 type Case = {
@@ -22,7 +22,7 @@ type Case = {
     memory_before: string | null;
     history_before: string | null;
     response: { raises?: string; tool_calls?: { name: string; arguments: PythonValue }[] };
-    messages: Row[] | { count: number };
+    messages: readonly Row[] | { readonly count: number };
   };
   result: {
     returned: boolean | null;
@@ -48,16 +48,16 @@ const onPurpose: Readonly<Record<string, string>> = {
 
 describe("a consolidation", () => {
   it.each(cases.filter((row) => onPurpose[row.case] === undefined))("$case", async ({ input, result }) => {
-    const rows = Array.isArray(input.messages)
+    const rows = !("count" in input.messages)
       ? input.messages.map((row) => pythonJson(row))
-      : allRows.slice(0, (input.messages as { count: number }).count);
+      : allRows.slice(0, input.messages.count);
     const time = "2026-03-08T08:00:00";
     const header = headerLine({
       key: "cli:direct",
       createdAt: time,
       updatedAt: time,
       metadata: {},
-      lastConsolidated: Number(input.last_consolidated),
+      lastConsolidated: input.last_consolidated,
     });
     const house = openWorkspace({ "cli_direct.jsonl": `${[header, ...rows].join("\n")}\n` });
     const folder = join(house.workspace, "memory");
@@ -90,25 +90,25 @@ describe("a consolidation", () => {
       clock: house.clock,
       log: house.log,
       filesOf: () => files,
-      window: Number(input.memory_window),
+      window: input.memory_window,
     });
     const end = input.archive_all
       ? session.length
-      : consolidationEnd(session.length, session.lastConsolidated, Number(input.memory_window));
+      : consolidationEnd(session.length, session.lastConsolidated, input.memory_window);
     const outcome =
       end === undefined || session.length === 0
         ? "done"
         : await memory.consolidate(session, end, new AbortController().signal);
 
     expect(outcome === "done").toBe(result.returned ?? false);
-    expect(requests.length).toBe(Number(result.model_called));
+    expect(requests.length).toBe(result.model_called);
     if (result.conversation !== undefined) {
-      const asked = String(requests[0]?.messages[1]?.content);
+      const asked = textOf(requests[0]?.messages[1]);
       expect(asked.slice(asked.indexOf("## Conversation to Process\n") + 27)).toBe(result.conversation);
     }
     const read = (path: string): string | null => (existsSync(path) ? readFileSync(path, "utf8") : null);
     expect(read(paths.memory)).toBe(result.memory_after);
     expect(read(paths.history)).toBe(result.history_after);
-    if (!input.archive_all) expect(session.lastConsolidated).toBe(Number(result.last_consolidated));
+    if (!input.archive_all) expect(session.lastConsolidated).toBe(result.last_consolidated);
   });
 });

@@ -1,5 +1,5 @@
 /** A model that answers from a script. */
-import type { ToolCall } from "../../src/message.js";
+import type { ModelMessage, ToolCall } from "../../src/message.js";
 import { type Model, ModelError, type ModelRequest, type Reply } from "../../src/providers/provider.js";
 
 export type Line = Partial<Reply> | Error | ((request: ModelRequest, signal: AbortSignal) => Promise<Partial<Reply>>);
@@ -35,3 +35,7 @@ export const call = (name: string, args: unknown, id = `call_${name}`): ToolCall
   type: "function",
   function: { name, arguments: typeof args === "string" ? args : JSON.stringify(args) },
 });
+
+/** What a message says, if it says it in words only. */
+export const textOf = (message: ModelMessage | undefined): string =>
+  typeof message?.content === "string" ? message.content : "";
