@@ -283,7 +283,7 @@ function readableTail(path: string, index: LineIndex): readonly Row[] | undefine
 }
 
 /** At least as many as a session keeps in memory: rows left out among those would put the others out of count. */
-const tailRows = 512;
+const tailRows = 128;
 const maxHeaderBytes = 1 << 24;
 
 /** The first line with its newline, or undefined if there is none. */

@@ -2,6 +2,7 @@
  * The default driver: nanobot's own file, one JSON line for the header and one for each row. On the path of a message
  * this is where the finished turn is written down, as one unit. Here: which file is whose; jsonl-log.ts is the file.
  */
+import { existsSync } from "node:fs";
 import { copyFile, mkdir, open, readFile, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { SessionKey } from "../message.js";
@@ -118,6 +119,8 @@ const isChunk = async (path: string): Promise<boolean> =>
 /** The header of the file at `path`; undefined if the file has none at its start. */
 async function peekHeader(path: string): Promise<PartialHeader | undefined | "absent"> {
   try {
+    // Most names that are looked for are not there; asking that way costs no exception and no other thread.
+    if (!existsSync(path)) return "absent";
     const file = await open(path, "r");
     try {
       const { size } = await file.stat();

@@ -2,6 +2,7 @@
  * Files of JSON lines, read without parsing what is not needed. A regular file, one object a line and a newline after
  * each, is only counted; anything else is read line by line, and no line costs more than itself.
  */
+import { isUtf8 } from "node:buffer";
 import { closeSync, openSync, readSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
@@ -134,14 +135,18 @@ function readBytes(path: string, start: number, stop: number): Buffer {
 /** A row, or the reason why the line is none. */
 function parseRow(line: Buffer): Row | string {
   try {
-    const value = parsePythonJson(utf8.decode(line));
+    const value = parsePythonJson(utf8Text(line));
     return isObject(value) ? value : "not a JSON object";
   } catch (error) {
     return error instanceof SyntaxError ? "not valid JSON" : "not valid UTF-8";
   }
 }
 
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+/** Faster than a TextDecoder, and as strict. */
+function utf8Text(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new TypeError("not valid UTF-8");
+  return bytes.toString("utf8");
+}
 
 /** What an irregular file holds. `texts` are the rows' own bytes, without line end, in step with `rows`. */
 export type Salvage = {
@@ -206,7 +211,7 @@ type Record = { readonly value: PythonObject; readonly source: Buffer };
 function readLine(bytes: Buffer): { records: Record[]; reason?: string } {
   let text: string;
   try {
-    text = utf8.decode(bytes);
+    text = utf8Text(bytes);
   } catch {
     return { records: gluedRecords(bytes), reason: "not valid UTF-8" };
   }

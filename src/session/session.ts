@@ -19,7 +19,7 @@ export type Change = {
 };
 
 /** So many of the newest rows stay in memory; older ones are read from disk when somebody asks for them. */
-const rowsInMemory = 512;
+const rowsInMemory = 128;
 
 export class Session {
   readonly key: SessionKey;

@@ -508,7 +508,7 @@ describe("the driver's file", () => {
     const store = openStore({ workspace: house.workspace, driver: "document", clock: house.clock, log: house.log });
     expect(await store.files()).toEqual([]);
     await (await store.open("telegram:1")).append(header, first);
-    expect(await store.files()).toEqual([house.file]);
+    expect(await store.files()).toContain(house.file);
     await store.close();
     const elsewhere = openWorkspace({ "histories.sqlite": house.bytes("histories.sqlite") });
     const copy = openStore({ workspace: elsewhere.workspace, driver: "document" });
