@@ -1,24 +1,28 @@
 /** The owner's settings: nanobot's config.json, nanogate.json merged over it, environment variables where both are silent. */
-import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import * as z from "zod/mini";
-import { errorCode, reasonOf, UserError } from "../util/errors.js";
+import { UserError } from "../util/errors.js";
+import { nearest } from "../util/nearest.js";
 import { expandHome } from "./home.js";
-import { type Config, configSchema, knownRoots } from "./schema.js";
+import { isTree, readJsonFile, type Tree } from "./json-file.js";
+import { findUnknownKey, withOneSpelling } from "./known-keys.js";
+import { type Config, configSchema, knownRoots, ownRoots } from "./schema.js";
 
 export type Settings = Config & {
   readonly home: string;
   readonly workspace: string;
 };
 
-type Tree = { readonly [name: string]: unknown };
+/** Where settings come from; the later ones win. */
+type Source = { readonly name: string; readonly tree: Tree };
 
 export function loadSettings(home: string, env: NodeJS.ProcessEnv): Settings {
-  const merged = [treeFromEnv(env), readTree(join(home, "config.json")), readTree(join(home, "nanogate.json"))].reduce(
-    merge,
-  );
+  const config = fileSource(join(home, "config.json"), checkConfig);
+  const own = fileSource(join(home, "nanogate.json"), checkOwn);
+  const sources = [{ name: "the environment", tree: treeFromEnv(env) }, config, own];
+  const merged = sources.map(({ tree }) => tree).reduce(merge);
   const parsed = z.safeParse(configSchema, withVariables(merged, env, []));
-  if (!parsed.success) throw explain(parsed.error.issues, home);
+  if (!parsed.success) throw explain(parsed.error.issues, merged, sources);
   const { workspace } = parsed.data.agents.defaults;
   return {
     ...parsed.data,
@@ -27,29 +31,34 @@ export function loadSettings(home: string, env: NodeJS.ProcessEnv): Settings {
   };
 }
 
-function readTree(path: string): Tree {
-  let tree: unknown;
-  try {
-    tree = JSON.parse(readFileSync(path, "utf8").replace(/^\ufeff/, ""));
-  } catch (error) {
-    if (errorCode(error) === "ENOENT") return {};
-    throw new UserError(
-      `${path} cannot be read: ${reasonOf(error)}`,
-      "Correct the file, or move it away to start anew.",
-      {
-        cause: error,
-      },
-    );
-  }
-  if (!isTree(tree)) throw new UserError(`${path} is not a JSON object.`, "It should start with { and end with }.");
-  for (const name of Object.keys(tree)) {
-    if (knownRoots.has(name)) continue;
-    throw new UserError(`${path}: nobody knows the key "${name}".`, `Use one of ${[...knownRoots].join(", ")}.`);
-  }
-  return tree;
+function fileSource(path: string, check: (path: string, tree: Tree) => void): Source {
+  const tree = withOneSpelling(configSchema, readJsonFile(path) ?? {});
+  check(path, tree);
+  return { name: path, tree };
 }
 
-const isTree = (value: unknown): value is Tree => typeof value === "object" && value !== null && !Array.isArray(value);
+/** nanobot's file: what is below its roots may belong to another version, and is left alone. */
+function checkConfig(path: string, tree: Tree): void {
+  const stray = Object.keys(tree).find((name) => !knownRoots.has(name));
+  if (stray !== undefined) throw unknownKey(path, [stray], [...knownRoots]);
+  checkOwn(path, Object.fromEntries(Object.entries(tree).filter(([name]) => ownRoots.has(name))));
+}
+
+/** Our own file: a name that we do not know is surely a typo. */
+function checkOwn(path: string, tree: Tree): void {
+  const stray = findUnknownKey(configSchema, tree);
+  if (stray) throw unknownKey(path, stray.path, stray.known);
+}
+
+function unknownKey(file: string, path: readonly string[], known: readonly string[]): UserError {
+  const meant = nearest(path.at(-1) ?? "", known);
+  return new UserError(
+    `${file}: nobody knows the key ${path.join(".")}.`,
+    meant === undefined
+      ? `Use one of ${known.join(", ")}.`
+      : `Did you mean ${[...path.slice(0, -1), meant].join(".")}?`,
+  );
+}
 
 /** `over` wins, leaf by leaf. */
 function merge(under: Tree, over: Tree): Tree {
@@ -68,7 +77,7 @@ function treeFromEnv(env: NodeJS.ProcessEnv): Tree {
     if (!path || path.length < 2 || value === undefined || !knownRoots.has(path[0] ?? "")) continue;
     tree = merge(tree, path.reduceRight<unknown>((inner, part) => ({ [part]: inner }), jsonOrText(value)) as Tree);
   }
-  return tree;
+  return withOneSpelling(configSchema, tree);
 }
 
 function jsonOrText(value: string): unknown {
@@ -99,10 +108,28 @@ function withVariables(value: unknown, env: NodeJS.ProcessEnv, path: readonly st
   });
 }
 
-function explain(issues: readonly { path: readonly PropertyKey[]; message: string }[], home: string): UserError {
-  const problems = issues.map(({ path, message }) => `${path.map(String).join(".")}: ${message}`);
+type Issue = { readonly path: readonly PropertyKey[]; readonly message: string };
+
+/** Each wrong value with its path, and the place where it was written. */
+function explain(issues: readonly Issue[], merged: Tree, sources: readonly Source[]): UserError {
+  const problems = issues.map(({ path, message }) => {
+    const value = valueAt(merged, path);
+    const given = value === undefined || isSecret(path) ? "" : `, not ${shortened(JSON.stringify(value))}`;
+    return `${path.map(String).join(".")} ${message}${given}`;
+  });
+  const places = new Set(issues.map(({ path }) => sources.findLast(({ tree }) => valueAt(tree, path) !== undefined)));
+  const names = [...places].flatMap((source) => source?.name ?? []);
   return new UserError(
     `The configuration has ${issues.length === 1 ? "a wrong value" : "wrong values"}:\n    ${problems.join("\n    ")}`,
-    `Correct it in ${join(home, "config.json")} or ${join(home, "nanogate.json")}.`,
+    `Correct ${issues.length === 1 ? "it" : "them"} in ${names.join(" and ")}.`,
   );
 }
+
+const valueAt = (tree: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>((value, name) => (value as Record<PropertyKey, unknown> | undefined)?.[name], tree);
+
+/** A wrong key or token may still be a secret. */
+const isSecret = (path: readonly PropertyKey[]): boolean =>
+  /(?:key|token|secret|password)$|headers/i.test(path.join("."));
+
+const shortened = (text: string): string => (text.length > 60 ? `${text.slice(0, 60)}…` : text);

@@ -32,6 +32,14 @@ const agentDefaults = optionalSection({
   toolCompaction: z._default(z.enum(["store", "view", "off"], "must be one of store, view, off"), "view"),
 });
 
+/** Those that only nanobot has stand for the best one here that needs no key. */
+const searchProvider = z.pipe(
+  z.transform((value) =>
+    ["tavily", "jina", "kagi", "olostep", "", null].includes(value as string) ? undefined : value,
+  ),
+  z.optional(z.enum(["brave", "searxng", "duckduckgo"], "must be one of brave, searxng, duckduckgo")),
+);
+
 export const configSchema = section({
   agents: optionalSection({ defaults: agentDefaults }),
   providers: z._default(z.record(z.string(), provider, "must be an object"), {}),
@@ -49,7 +57,7 @@ export const configSchema = section({
       search: optionalSection({
         apiKey: z._default(maybeText(), ""),
         baseUrl: z._default(maybeText(), ""),
-        provider: z.optional(z.enum(["brave", "searxng", "duckduckgo"], "must be one of brave, searxng, duckduckgo")),
+        provider: searchProvider,
       }),
     }),
     exec: optionalSection({
@@ -68,8 +76,19 @@ export const configSchema = section({
 
 export type Config = z.infer<typeof configSchema>;
 
+/** Root keys that only we know. */
+export const ownRoots: ReadonlySet<string> = new Set(["sessions", "memory"]);
+
 /** Root keys of any nanobot, and our own. Another one is surely a typo. */
-export const knownRoots = new Set([
-  ...["agents", "channels", "providers", "gateway", "tools", "api", "transcription", "modelPresets", "model_presets"],
-  ...["sessions", "memory"],
+export const knownRoots: ReadonlySet<string> = new Set([
+  "agents",
+  "channels",
+  "providers",
+  "gateway",
+  "tools",
+  "api",
+  "transcription",
+  "modelPresets",
+  "model_presets",
+  ...ownRoots,
 ]);

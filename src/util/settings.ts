@@ -1,7 +1,7 @@
 /** Building blocks of the schema: as tolerant as nanobot's reader, and no more. */
 import * as z from "zod/mini";
 
-const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+export const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /**
  * An object of settings. Each may be written in camelCase or snake_case (the former wins); what is not listed is left
@@ -16,7 +16,7 @@ export function section<Shape extends Readonly<Record<string, z.ZodMiniType>>>(s
     );
     return Object.fromEntries(names.map((name) => [name, given[name] ?? given[snakeCase(name)]]));
   };
-  return z.pipe(z.transform(bothSpellings), z.object(shape));
+  return z.pipe(z.transform(bothSpellings), z.object(shape, "must be an object"));
 }
 
 /** A section that may be missing as a whole: then all of its settings have their defaults. */
