@@ -15,7 +15,7 @@ export type Saved = { readonly marker: string; readonly path?: string };
 
 export async function saveAttachment(file: APIAttachment, world: ChannelWorld, signal: AbortSignal): Promise<Saved> {
   if (file.size > mostBytes) return { marker: attachmentMarker(file, "too large") };
-  const path = join(world.mediaFolder, "discord", fileName(file));
+  const path = join(world.mediaFolder, fileName(file));
   try {
     // Its id is in the name: a message that is fetched again finds its files here.
     if ((await stat(path).catch(() => undefined))?.size !== file.size) await download(file.url, path, world, signal);
@@ -44,7 +44,7 @@ async function download(url: string, path: string, world: ChannelWorld, signal: 
     const response = await world.fetch(url, { signal: stopped.signal });
     if (!response.ok || !response.body) throw new Error(`the server answered ${response.status}`);
     const { body } = response;
-    await mkdir(join(world.mediaFolder, "discord"), { recursive: true });
+    await mkdir(world.mediaFolder, { recursive: true });
     await replaceFile(path, async (file) => {
       let bytes = 0;
       for await (const chunk of body) {

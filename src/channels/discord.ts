@@ -8,13 +8,9 @@ import type { Address } from "../message.js";
 import { errorCode, reasonOf } from "../util/errors.js";
 import { maybeText, section, text, textList } from "../util/settings.js";
 import { defineChannel, SendFailure, type Sending } from "./channel.js";
-import { openBookmarks } from "./discord-bookmarks.js";
-import { sortFailure } from "./discord-failures.js";
-import { listen } from "./discord-gateway.js";
 import { channelOf, slashCommands } from "./discord-inbound.js";
-import { createReader } from "./discord-reader.js";
-import { splitForDiscord } from "./discord-text.js";
 
+const usualApi = "https://discord.com/api";
 /** nanobot writes this into every configuration; it is where discord.js goes anyway. */
 const usualGateway = /^wss:\/\/gateway\.discord\.gg\//;
 /** discord.js waits out a rate limit up to this; a longer one is for delivery to plan with. */
@@ -33,13 +29,21 @@ export const discord = defineChannel({
     allowFrom: z.prefault(textList(), []),
     groupPolicy: z.prefault(z.enum(["mention", "open"], 'must be "mention" or "open"'), "mention"),
     allowChannels: z.prefault(textList(), []),
-    apiRoot: z.prefault(text(), "https://discord.com/api"),
+    apiRoot: z.prefault(maybeText(), ""),
     gatewayUrl: z.prefault(maybeText(), ""),
   }),
   async create({ token, groupPolicy, allowChannels, apiRoot, gatewayUrl }, world) {
-    const library = await import("discord.js");
+    const [library, { openBookmarks }, { sortFailure }, { listen }, { createReader }, { splitForDiscord }] =
+      await Promise.all([
+        import("discord.js"),
+        import("./discord-bookmarks.js"),
+        import("./discord-failures.js"),
+        import("./discord-gateway.js"),
+        import("./discord-reader.js"),
+        import("./discord-text.js"),
+      ]);
     // discord.js adds the version by itself.
-    const api = apiRoot.replace(/(?:\/v\d+)?\/*$/, "");
+    const api = (apiRoot || usualApi).replace(/(?:\/v\d+)?\/*$/, "");
     // Retrying is delivery's business: it knows what was sent, and for how long to try.
     const rest = new library.REST({
       api,

@@ -185,7 +185,7 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
     // Newest first, as Discord answers; `after` gives those that follow it most closely. A nonce is not kept.
     return (after === null ? newer.slice(-limit) : newer.slice(0, limit))
       .toReversed()
-      .map(({ nonce: _, ...rest }) => rest);
+      .map((message) => ({ ...message, nonce: undefined }));
   }
 
   const routes: Readonly<Record<string, (request: SeenRequest, ids: readonly string[]) => unknown>> = {
@@ -203,7 +203,8 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
       if (message["author"] === undefined || (message["author"] as Json)["id"] !== bot.id) {
         throw new Refusal(403, 50005, "Cannot edit a message authored by another user");
       }
-      const content = String(body["content"] ?? "");
+      const { content } = body;
+      if (typeof content !== "string") throw new Refusal(400, 50035, "Invalid Form Body: content");
       if ([...content].length > 2000) throw new Refusal(400, 50035, "Invalid Form Body: content is longer than 2000");
       message.content = content;
       edits.push({ id: message.id, content });
@@ -285,8 +286,8 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
 
   const sockets = new WebSocketServer({ noServer: true });
   server.on("upgrade", (request, socket, head) => {
-    if (!gatewayOpen) return void socket.destroy();
-    sockets.handleUpgrade(request, socket, head, (ws) => greet(ws));
+    if (gatewayOpen) sockets.handleUpgrade(request, socket, head, (ws) => greet(ws));
+    else socket.destroy();
   });
 
   const send = (socket: WebSocket, payload: Json): void => socket.send(JSON.stringify(payload));
@@ -415,11 +416,11 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
     };
   }
 
-  function addChannel(channel: Omit<Channel, "id" | "messages">, event: string): string {
+  function addChannel(channel: Omit<Channel, "id" | "messages">, event: string | undefined): string {
     const id = nextId();
     const added = { id, messages: [], ...channel };
     channels.set(id, added);
-    dispatch(event, { ...describeChannel(added), newly_created: true });
+    if (event !== undefined) dispatch(event, { ...describeChannel(added), newly_created: true });
     return id;
   }
 
@@ -483,15 +484,16 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
     requestsTo: (route: string): readonly SeenRequest[] => requests.filter((request) => request.route === route),
 
     person,
-    addGuild(): string {
+    addGuild({ joinedAt = new Date() }: { readonly joinedAt?: Date } = {}): string {
       const id = nextId();
-      guilds.set(id, new Date().toISOString());
+      guilds.set(id, joinedAt.toISOString());
       dispatch("GUILD_CREATE", describeGuild(id));
       return id;
     },
     addChannel: (guild: string, type = 0): string => addChannel({ guild, type }, "CHANNEL_CREATE"),
-    addThread: (parent: string): string =>
-      addChannel({ parent, type: 11, ...guildOf(channelOf(parent)) }, "THREAD_CREATE"),
+    /** `silent`: it was there before, but asleep, and so nobody is told. */
+    addThread: (parent: string, { silent = false } = {}): string =>
+      addChannel({ parent, type: 11, ...guildOf(channelOf(parent)) }, silent ? undefined : "THREAD_CREATE"),
     /** A private chat. Discord does not announce it; the first message does. */
     addPrivateChat(): string {
       const id = nextId();
@@ -512,7 +514,7 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
     ): string {
       const channel = channelOf(channelId);
       const id = nextId();
-      const values_ = Object.entries(values).map(([key, value]) => ({ name: key, type: 4, value }));
+      const given = Object.entries(values).map(([key, value]) => ({ name: key, type: 4, value }));
       dispatch("INTERACTION_CREATE", {
         id,
         application_id: bot.id,
@@ -521,7 +523,7 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
         version: 1,
         channel_id: channelId,
         channel: describeChannel(channel),
-        data: { id: nextId(), name, type: 1, options: values_ },
+        data: { id: nextId(), name, type: 1, options: given },
         entitlements: [],
         authorizing_integration_owners: {},
         attachment_size_limit: 10_000_000,
@@ -612,8 +614,8 @@ const routeOf = (path: string): string =>
   path.replace(/^\/interactions\/\d+\/[^/]+/, "/interactions/:id/:token").replaceAll(/\/\d+(?=\/|$)/g, "/:id");
 
 function reply(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { "Content-Type": "application/json" });
-  response.end(body === undefined ? undefined : JSON.stringify(body));
+  if (body === undefined) response.writeHead(status).end();
+  else response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
 }
 
 /** JSON, or a form with JSON and files. */
@@ -626,5 +628,6 @@ async function bodyOf(bytes: Buffer, type = ""): Promise<Pick<SeenRequest, "body
   for (const value of form.values()) {
     if (typeof value !== "string") files.push({ name: value.name, bytes: Buffer.from(await value.arrayBuffer()) });
   }
-  return { body: JSON.parse(String(form.get("payload_json") ?? "{}")) as Json, files };
+  const json = form.get("payload_json");
+  return { body: typeof json === "string" ? (JSON.parse(json) as Json) : {}, files };
 }

@@ -1,0 +1,537 @@
+/** The Discord channel: the real discord.js against a Discord of our own. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { SendFailure, type Sending } from "../../src/channels/channel.js";
+import { discord } from "../../src/channels/discord.js";
+import { UserError } from "../../src/util/errors.js";
+import { systemWorld } from "../../src/world.js";
+import type { Extra, Person } from "../lab/fake-discord.js";
+import { openDiscord, openRunning, startChannel } from "../support/discord-house.js";
+import { describeChannel, memoryLink } from "./channel.contract.js";
+
+const never = new AbortController().signal;
+const posting = "POST /channels/:id/messages";
+const fetching = "GET /channels/:id/messages";
+
+const textTo = (chat: string, text: string, intent = text): Sending => ({
+  kind: "text",
+  to: { channel: "discord", chat },
+  text,
+  intent,
+  mayRepeat: false,
+});
+
+async function failureOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
+
+describeChannel("Discord", async () => {
+  const { fake, channel, dm, ann } = await openDiscord();
+  return {
+    channel,
+    chat: { channel: "discord", chat: dm },
+    say: async (text) => void fake.say(dm, ann, text),
+    refuse(how) {
+      if (how === "later") fake.fail(posting, { kind: "rate-limit", retryAfter: 5 });
+      else if (how === "never") fake.fail(posting, { kind: "status", status: 403, code: 50007 });
+      else fake.fail(posting, { kind: "die", when: "after" });
+    },
+    posted: () => fake.posts.map(({ content }) => content),
+    close: () => fake.close(),
+  };
+});
+
+describe("settings", () => {
+  it.each([
+    [{}, /channels\.discord\.token: /],
+    [{ token: "" }, /channels\.discord\.token: is missing/],
+    [{ token: "x", groupPolicy: "all" }, /channels\.discord\.groupPolicy: must be "mention" or "open"/],
+    [{ token: "x", allowFrom: [123] }, /channels\.discord\.allowFrom\.0: must be a text in quotes/],
+  ])("%j stop the start", async (settings, message) => {
+    const world = { ...systemWorld(), mediaFolder: "", stateFolder: "" };
+    await expect(discord.open(settings, world)).rejects.toThrow(message);
+  });
+
+  it("take the address of the gateway, and the API with its version", async () => {
+    const house = await openDiscord();
+    onTestFinished(() => house.fake.close());
+    const channel = await house.open({ apiRoot: `${house.fake.apiRoot}/v10/`, gatewayUrl: house.fake.gatewayUrl });
+    await startChannel({ ...house, channel });
+    expect(house.fake.logins).toEqual(["identify"]);
+  });
+});
+
+describe("a login", () => {
+  it("asks for no more than it needs", async () => {
+    const { fake } = await openRunning({}, { grantedIntents: 1 | 512 | 4096 | 32768 });
+    expect(fake.isConnected()).toBe(true);
+  });
+
+  it("that Discord refuses for want of Message Content says where to grant it", async () => {
+    const { running } = await openRunning({}, { grantedIntents: 1 | 512 | 4096 });
+    const error = await running.ended();
+    expect(error).toBeInstanceOf(UserError);
+    expect(error).toMatchObject({
+      message: expect.stringContaining("Message Content") as string,
+      fix: expect.stringContaining("discord.com/developers") as string,
+    });
+  });
+
+  it("with a wrong token says so", async () => {
+    const { running } = await openRunning({ token: "wrong" });
+    expect(await running.ended()).toMatchObject({ message: "Discord refused the bot token." });
+  });
+
+  it("whose token is withdrawn later says so", async () => {
+    const { fake, running } = await openRunning();
+    fake.dropGateway(4004);
+    expect(await running.ended()).toMatchObject({ message: "Discord refused the bot token." });
+  });
+
+  it("registers the commands once, for all servers", async () => {
+    const house = await openRunning();
+    await house.fake.until(() => house.fake.commands() !== undefined);
+    const names = (house.fake.commands() as { name: string }[]).map(({ name }) => name);
+    expect(names).toEqual(["new", "stop", "status", "history", "compact", "help"]);
+    await house.running.end();
+    await startChannel(house);
+    expect(house.fake.requestsTo("PUT /applications/:id/commands")).toHaveLength(1);
+  });
+});
+
+describe("who is heard in a guild", () => {
+  type Case = readonly [what: string, text: string, heard: string | undefined, extra?: (bot: Person) => Extra];
+  const byMention: readonly Case[] = [
+    ["a mention", "<@BOT> hello", "hello"],
+    ["a mention with a nickname", "hello <@!BOT>", "hello"],
+    ["a mention amid words", "hey <@BOT> hello\nthere", "hey hello\nthere"],
+    ["a mention and nothing else", "<@BOT>", "[empty message]"],
+    ["a mention that only the list has", "hello", "hello", (bot) => ({ mentions: [bot] })],
+    ["a mention of somebody else", "<@123456789012345678> hello", undefined],
+    ["no mention", "hello", undefined],
+    ["an announcement that mentions", "<@BOT>", undefined, () => ({ type: 7 })],
+    ["a webhook that mentions", "<@BOT> hello", undefined, () => ({ fields: { webhook_id: "1" } })],
+    [
+      "a sticker with a mention",
+      "<@BOT>",
+      "[sticker: wave]",
+      () => ({ fields: { sticker_items: [{ name: "wave" }] } }),
+    ],
+  ];
+
+  it("by default: whoever mentions the bot, without the mention", async () => {
+    const { fake, room, ann, running } = await openRunning();
+    for (const [, text, , extra] of byMention) {
+      fake.say(room, ann, text.replace("BOT", fake.bot.id), extra?.(fake.bot));
+    }
+    fake.say(room, ann, `<@${fake.bot.id}> the end`);
+    await running.until(() => running.texts().includes("the end"));
+    expect(running.texts()).toEqual([...byMention.flatMap(([, , heard]) => heard ?? []), "the end"]);
+    expect(running.stored[0]).toMatchObject({
+      from: { channel: "discord", chat: room },
+      sender: [ann.id, "ann"],
+      media: [],
+    });
+    expect(fake.violations).toEqual([]);
+  });
+
+  it("whoever replies to the bot, with what is replied to", async () => {
+    const { fake, channel, room, ann, running } = await openRunning();
+    const { id } = await channel.send(textTo(room, "Shall I?"), never);
+    const other = fake.say(room, ann, "not for you");
+    fake.say(room, ann, "hm", { replyTo: other });
+    fake.say(room, ann, "yes", { replyTo: id });
+    fake.say(room, ann, "/new", { replyTo: id });
+    await running.until(() => running.stored.length === 2);
+    expect(running.texts()).toEqual(["[Reply to: Shall I?]\nyes", "/new"]);
+  });
+
+  it("everybody, if the policy is open; but no bots, and never itself", async () => {
+    const { fake, channel, room, ann, running } = await openRunning({ groupPolicy: "open" });
+    fake.say(room, fake.person("other", { bot: true }), "beep");
+    await channel.send(textTo(room, "mine"), never);
+    fake.say(room, ann, "hello");
+    await running.until(() => running.stored.length > 0);
+    expect(running.texts()).toEqual(["hello"]);
+  });
+
+  it("only in the channels that are allowed, and their threads", async () => {
+    const house = await openDiscord({ groupPolicy: "open" });
+    const { fake, guild, ann, dm } = house;
+    onTestFinished(() => fake.close());
+    const other = fake.addChannel(guild);
+    const thread = fake.addThread(house.room);
+    const running = await startChannel({ ...house, channel: await house.open({ allowChannels: [house.room] }) });
+    fake.say(other, ann, "elsewhere");
+    fake.say(house.room, ann, "here");
+    fake.say(thread, ann, "in the thread");
+    fake.say(dm, ann, "in private");
+    await running.until(() => running.stored.length === 3);
+    expect(running.texts().toSorted()).toEqual(["here", "in private", "in the thread"]);
+  });
+});
+
+describe("a private chat", () => {
+  it("is always heard", async () => {
+    const { fake, dm, ann, running } = await openRunning();
+    const id = fake.say(dm, ann, "hello");
+    await running.until(() => running.stored.length === 1);
+    expect(running.stored).toEqual([
+      { id, from: { channel: "discord", chat: dm }, sender: [ann.id, "ann"], text: "hello", media: [] },
+    ]);
+  });
+});
+
+describe("a thread", () => {
+  it("is a session of its own under its channel, and is answered there", async () => {
+    const { fake, channel, room, ann, running } = await openRunning();
+    const thread = fake.addThread(room);
+    fake.say(thread, ann, `<@${fake.bot.id}> hello`);
+    await running.until(() => running.stored.length === 1);
+    const { chat } = running.stored[0]?.from ?? { chat: "" };
+    expect(chat).toBe(`${room}:thread:${thread}`);
+    await channel.send(textTo(chat, "hi"), never);
+    expect(fake.posts).toMatchObject([{ channel: thread, content: "hi" }]);
+  });
+
+  it("that was asleep when we came is asked where it belongs", async () => {
+    const house = await openDiscord();
+    const { fake, room, ann } = house;
+    onTestFinished(() => fake.close());
+    const running = await startChannel(house);
+    await fake.until(() => fake.commands() !== undefined);
+    const thread = fake.addThread(room, { silent: true });
+    fake.say(thread, ann, `<@${fake.bot.id}> good morning`);
+    await running.until(() => running.stored.length === 1);
+    expect(running.stored[0]?.from.chat).toBe(`${room}:thread:${thread}`);
+    expect(fake.requestsTo("GET /channels/:id")).toHaveLength(1);
+  });
+});
+
+describe("files that come with a message", () => {
+  it("are saved and named in the text", async () => {
+    const { fake, dm, ann, world, running } = await openRunning();
+    const bytes = Buffer.from("what is in it");
+    fake.say(dm, ann, "look", { files: [{ name: "a/../b.txt", bytes }] });
+    await running.until(() => running.stored.length === 1);
+    const [{ media: [path = ""], text } = { media: [], text: "" }] = running.stored;
+    expect(text).toBe(`look\n[attachment: ${path}]`);
+    expect(path).toMatch(/^.*\/media\/\d+_a_\.\._b\.txt$/);
+    expect(path.startsWith(world.mediaFolder)).toBe(true);
+    expect(readFileSync(path)).toEqual(bytes);
+  });
+
+  it("are left where they are if too large, or gone", async () => {
+    const { fake, dm, ann, running, warnings } = await openRunning();
+    const tooLarge = { name: "huge.bin", bytes: Buffer.alloc(0), claimedSize: 20 * 1024 * 1024 + 1 };
+    const gone = { id: "1", filename: "gone.txt", size: 3, url: `${fake.apiRoot}/../attachments/gone` };
+    fake.say(dm, ann, "", { files: [tooLarge] });
+    fake.say(dm, ann, "", { fields: { attachments: [gone] } });
+    await running.until(() => running.stored.length === 2);
+    expect(running.texts()).toEqual(["[attachment: huge.bin - too large]", "[attachment: gone.txt - download failed]"]);
+    expect(running.stored.map(({ media }) => media)).toEqual([[], []]);
+    expect(warnings).toEqual([expect.stringContaining("gone.txt")]);
+  });
+
+  it("of a stranger are not fetched", async () => {
+    const house = await openDiscord();
+    onTestFinished(() => house.fake.close());
+    const memory = memoryLink();
+    const running = await startChannel(house, { ...memory, link: { ...memory.link, mayEnter: () => false } });
+    house.fake.say(house.dm, house.ann, "look", { files: [{ name: "a.txt", bytes: Buffer.from("x") }] });
+    await running.until(() => running.stored.length === 1);
+    expect(running.stored[0]).toMatchObject({ text: "look\n[attachment: a.txt - not downloaded]", media: [] });
+  });
+});
+
+describe("a slash command", () => {
+  it("comes in as its text and is acknowledged once it is stored", async () => {
+    const { fake, room, dm, ann, running } = await openRunning();
+    const release = running.hold();
+    const inRoom = fake.command(room, ann, "history", { count: 5 });
+    const inPrivate = fake.command(dm, ann, "new");
+    expect(fake.acknowledged).toEqual([]);
+    release();
+    await fake.until(() => fake.acknowledged.length === 2);
+    expect(running.stored.toSorted((one, other) => one.text.localeCompare(other.text))).toEqual([
+      { id: inRoom, from: { channel: "discord", chat: room }, sender: [ann.id, "ann"], text: "/history 5", media: [] },
+      { id: inPrivate, from: { channel: "discord", chat: dm }, sender: [ann.id, "ann"], text: "/new", media: [] },
+    ]);
+    expect(fake.acknowledged.find(({ interaction }) => interaction === inPrivate)?.body).toMatchObject({
+      type: 4,
+      data: { content: "`/new` received.", flags: 64 },
+    });
+  });
+
+  it("in a thread belongs to the thread", async () => {
+    const { fake, room, ann, running } = await openRunning();
+    const thread = fake.addThread(room);
+    fake.command(thread, ann, "stop");
+    await running.until(() => running.stored.length === 1);
+    expect(running.stored[0]?.from.chat).toBe(`${room}:thread:${thread}`);
+  });
+
+  it("that cannot be stored is not acknowledged", async () => {
+    const { fake, dm, ann, running } = await openRunning();
+    running.failWith(new Error("the disk is full"));
+    fake.command(dm, ann, "new");
+    expect(await running.ended()).toMatchObject({ message: "the disk is full" });
+    expect(fake.acknowledged).toEqual([]);
+  });
+});
+
+describe("what is said while we are away", () => {
+  it("is fetched and handed over before what is said now", async () => {
+    const house = await openRunning();
+    const { fake, room, dm, ann } = house;
+    const mention = `<@${fake.bot.id}>`;
+    fake.say(dm, ann, "dm 1");
+    fake.say(room, ann, `${mention} room 1`);
+    await house.running.until(() => house.running.stored.length === 2);
+    await house.running.end();
+    fake.say(dm, ann, "dm 2");
+    fake.say(dm, ann, "dm 3");
+    fake.say(room, ann, "not for us");
+    fake.say(room, ann, `${mention} room 2`);
+    const running = await startChannel(house);
+    fake.say(dm, ann, "dm 4");
+    fake.say(room, ann, `${mention} room 3`);
+    await running.until(() => running.stored.length === 5);
+    expect(running.texts().filter((text) => text.startsWith("dm"))).toEqual(["dm 2", "dm 3", "dm 4"]);
+    expect(running.texts().filter((text) => text.startsWith("room"))).toEqual(["room 2", "room 3"]);
+    expect(fake.violations).toEqual([]);
+  });
+
+  it("in hundreds of messages is fetched page by page, oldest first", async () => {
+    const house = await openRunning();
+    const { fake, dm, ann } = house;
+    fake.say(dm, ann, "0");
+    await house.running.until(() => house.running.stored.length === 1);
+    await house.running.end();
+    const said = Array.from({ length: 250 }, (_, index) => String(index + 1));
+    for (const text of said) fake.say(dm, ann, text);
+    const running = await startChannel(house);
+    await running.until(() => running.stored.length === 250);
+    expect(running.texts()).toEqual(said);
+    expect(fake.requestsTo(fetching).filter(({ path }) => path.includes(dm))).toHaveLength(3);
+  });
+
+  it("is fetched even where nobody had spoken yet, and in threads made meanwhile", async () => {
+    const house = await openRunning();
+    const { fake, room, guild, ann } = house;
+    await house.running.until(() => house.running.lives() > 1);
+    await house.running.end();
+    const thread = fake.addThread(room);
+    const channel = fake.addChannel(guild);
+    for (const place of [room, thread, channel]) fake.say(place, ann, `<@${fake.bot.id}> in ${place}`);
+    const running = await startChannel(house);
+    await running.until(() => running.stored.length === 3);
+    expect(running.texts().toSorted()).toEqual([room, thread, channel].map((place) => `in ${place}`).toSorted());
+  });
+
+  it("before the very first start is history", async () => {
+    const house = await openDiscord();
+    const { fake, room, ann } = house;
+    onTestFinished(() => fake.close());
+    fake.say(room, ann, `<@${fake.bot.id}> old`);
+    const running = await startChannel(house);
+    fake.say(room, ann, `<@${fake.bot.id}> new`);
+    await running.until(() => running.stored.length > 0);
+    expect(running.texts()).toEqual(["new"]);
+  });
+
+  it("before we joined a server was not said to us", async () => {
+    const house = await openRunning({ groupPolicy: "open" });
+    const { fake, room, dm, ann } = house;
+    fake.say(dm, ann, "hello");
+    await house.running.until(() => house.running.stored.length === 1);
+    await house.running.end();
+    const guild = fake.addGuild({ joinedAt: new Date(Date.now() + 60_000) });
+    const elsewhere = fake.addChannel(guild);
+    fake.say(elsewhere, ann, "among ourselves");
+    fake.say(room, ann, "to us");
+    const running = await startChannel(house);
+    await running.until(() => running.stored.length === 1);
+    await running.end();
+    expect(running.texts()).toEqual(["to us"]);
+  });
+
+  it("is fetched as soon as the REST half of Discord is back", async () => {
+    const house = await openRunning();
+    const { fake, dm, ann, warnings } = house;
+    fake.say(dm, ann, "1");
+    await house.running.until(() => house.running.stored.length === 1);
+    await house.running.end();
+    fake.say(dm, ann, "2");
+    fake.fail(fetching, { kind: "status", status: 503 }, { kind: "die", when: "before" });
+    const running = await startChannel(house);
+    fake.say(dm, ann, "3");
+    await running.until(() => running.stored.length === 2);
+    expect(running.texts()).toEqual(["2", "3"]);
+    expect(warnings).toHaveLength(2);
+  });
+
+  it("in a channel that is gone is nobody's", async () => {
+    const house = await openRunning();
+    const { fake, dm, room, ann } = house;
+    fake.say(dm, ann, "1");
+    await house.running.until(() => house.running.stored.length === 1);
+    await house.running.end();
+    fake.removeChannel(dm);
+    const running = await startChannel(house);
+    fake.say(room, ann, `<@${fake.bot.id}> still here`);
+    await running.until(() => running.stored.length === 1);
+    expect(running.texts()).toEqual(["still here"]);
+  });
+
+  it("is remembered in a small file; a damaged one is set aside", async () => {
+    const house = await openRunning();
+    const { fake, dm, ann, world } = house;
+    const id = fake.say(dm, ann, "1");
+    await house.running.until(() => house.running.stored.length === 1);
+    await house.running.end();
+    const path = join(world.stateFolder, "discord.json");
+    const kept = JSON.parse(readFileSync(path, "utf8")) as { channels: Record<string, unknown> };
+    expect(kept.channels[dm]).toEqual({ last: id, heard: true });
+    writeFileSync(path, "{");
+    const running = await startChannel(house);
+    fake.say(dm, ann, "2");
+    await running.until(() => running.stored.length === 1);
+    expect(house.warnings).toEqual([expect.stringMatching(/discord\.json is damaged and was set aside/)]);
+  });
+
+  it("moves the bookmark only once it is stored", async () => {
+    const house = await openRunning();
+    const { fake, dm, ann } = house;
+    house.running.failWith(new Error("the disk is full"));
+    fake.say(dm, ann, "1");
+    fake.say(dm, ann, "2");
+    expect(await house.running.ended()).toMatchObject({ message: "the disk is full" });
+    const running = await startChannel(house);
+    await running.until(() => running.stored.length === 2);
+    expect(running.texts()).toEqual(["1", "2"]);
+  });
+});
+
+describe("a message that is sent", () => {
+  it("pings nobody and carries a nonce of its intent", async () => {
+    const { fake, channel, room } = await openRunning();
+    const { id } = await channel.send(textTo(room, "hello @everyone", "intent-1"), never);
+    expect(fake.posts).toMatchObject([{ id, channel: room, content: "hello @everyone" }]);
+    const [{ body } = { body: {} }] = fake.requestsTo(posting);
+    expect(body).toMatchObject({ enforce_nonce: true, allowed_mentions: { parse: [] } });
+    expect(fake.posts[0]?.nonce).toMatch(/^[\w-]{25}$/);
+    expect(fake.violations).toEqual([]);
+  });
+
+  it("may be a file", async () => {
+    const { fake, channel, room, folder } = await openRunning();
+    const path = join(folder, "report.txt");
+    writeFileSync(path, "all is well");
+    const to = { channel: "discord", chat: room };
+    await channel.send({ kind: "file", to, path, caption: "here", intent: "i", mayRepeat: false }, never);
+    expect(fake.posts).toMatchObject([
+      { content: "here", files: [{ name: "report.txt", bytes: Buffer.from("all is well") }] },
+    ]);
+    const gone = { kind: "file", to, path: join(folder, "gone"), caption: "", intent: "j", mayRepeat: false } as const;
+    expect(await failureOf(channel.send(gone, never))).toMatchObject({ when: "never" });
+  });
+
+  it("is posted once, however often it is tried after an answer was lost", async () => {
+    const house = await openDiscord();
+    const { fake, channel, room } = house;
+    onTestFinished(() => fake.close());
+    fake.fail(posting, { kind: "die", when: "after" }, { kind: "die", when: "after" }, { kind: "status", status: 502 });
+    for (let attempt = 0; attempt < 3; attempt++) {
+      expect(await failureOf(channel.send(textTo(room, "hi"), never))).not.toBeInstanceOf(SendFailure);
+    }
+    const { id } = await channel.send({ ...textTo(room, "hi"), mayRepeat: true }, never);
+    expect(fake.posts.map((post) => post.id)).toEqual([id]);
+    // Another message with the same words is another message.
+    await channel.send(textTo(room, "hi", "another"), never);
+    expect(fake.posts).toHaveLength(2);
+  });
+
+  it("is recognised when it comes by, after Discord has forgotten the nonce", async () => {
+    const { fake, channel, room, running } = await openRunning({}, { nonceWindowMs: 0 });
+    fake.fail(posting, { kind: "die", when: "after" });
+    const lives = running.lives();
+    await failureOf(channel.send(textTo(room, "hi"), never));
+    await running.until(() => running.lives() > lives);
+    const { id } = await channel.send({ ...textTo(room, "hi"), mayRepeat: true }, never);
+    expect(fake.posts.map((post) => post.id)).toEqual([id]);
+  });
+
+  it.each([
+    ["slowed down for long", { kind: "rate-limit", retryAfter: 7 }, "later"],
+    ["slowed down everywhere", { kind: "rate-limit", retryAfter: 7, global: true }, "later"],
+    ["in slow mode", { kind: "status", status: 400, code: 20016 }, "later"],
+    ["unauthorised", { kind: "status", status: 401 }, "later"],
+    ["to nobody", { kind: "status", status: 404, code: 10003 }, "never"],
+    ["without access", { kind: "status", status: 403, code: 50001 }, "never"],
+    ["to someone who blocks us", { kind: "status", status: 403, code: 50007 }, "never"],
+    ["too large", { kind: "status", status: 413, code: 40005 }, "never"],
+  ] as const)("%s: %j is %s", async (_what, fault, when) => {
+    const { fake, channel, room } = await openDiscord();
+    onTestFinished(() => fake.close());
+    fake.fail(posting, fault);
+    const failure = await failureOf(channel.send(textTo(room, "hi"), never));
+    expect(failure).toBeInstanceOf(SendFailure);
+    expect(failure).toMatchObject({ when });
+    if (fault.kind === "rate-limit") expect((failure as SendFailure).afterMs).toBeGreaterThanOrEqual(7000);
+    expect(fake.posts).toEqual([]);
+    // Nothing of it sticks, not even to the token.
+    if (fault.kind === "status") await channel.send(textTo(room, "hi"), never);
+  });
+
+  it("waits out a short rate limit by itself", async () => {
+    const { fake, channel, room } = await openDiscord();
+    onTestFinished(() => fake.close());
+    fake.fail(posting, { kind: "rate-limit", retryAfter: 0.05 });
+    await channel.send(textTo(room, "hi"), never);
+    expect(fake.posts).toHaveLength(1);
+  });
+
+  it("that nobody could take, for nobody was there, may go later", async () => {
+    const { fake, channel, room } = await openDiscord();
+    await fake.close();
+    expect(await failureOf(channel.send(textTo(room, "hi"), never))).toMatchObject({ when: "later" });
+  });
+
+  it("can be called off while Discord does not answer", async () => {
+    const { fake, channel, room } = await openDiscord();
+    onTestFinished(() => fake.close());
+    fake.fail(posting, { kind: "hang" });
+    const stop = new AbortController();
+    const failure = failureOf(channel.send(textTo(room, "hi"), stop.signal));
+    await fake.until(() => fake.requestsTo(posting).length === 1);
+    stop.abort();
+    expect(await failure).toBeInstanceOf(Error);
+  });
+
+  it("to something that is no channel is never sent", async () => {
+    const { fake, channel } = await openDiscord();
+    onTestFinished(() => fake.close());
+    expect(await failureOf(channel.send(textTo("../users/@me", "hi"), never))).toMatchObject({ when: "never" });
+    expect(fake.requests).toEqual([]);
+  });
+
+  it("can be edited, and announced by typing", async () => {
+    const { fake, channel, room } = await openDiscord();
+    onTestFinished(() => fake.close());
+    const to = { channel: "discord", chat: room };
+    await channel.typing?.(to, never);
+    const receipt = await channel.send(textTo(room, "hel"), never);
+    await channel.edit?.(to, receipt, "hello", never);
+    expect(fake.requests.map(({ route }) => route)).toEqual([
+      "POST /channels/:id/typing",
+      posting,
+      "PATCH /channels/:id/messages/:id",
+    ]);
+    expect(fake.edits).toEqual([{ id: receipt.id, content: "hello" }]);
+  });
+});
