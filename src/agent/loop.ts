@@ -93,7 +93,7 @@ export async function runLoop({ model, tools, settings }: LoopParts, turn: Turn)
   const useTools = async (calls: readonly ToolCall[]): Promise<void> => {
     for (const call of calls) {
       turn.on({ kind: "tool-call", call, hint: toolHint(call) });
-      const result = await toolResult(tools, call, turn);
+      const result = (await toolResult(tools, call, turn)).toWellFormed();
       const cut = truncated(result, settings.toolResultMaxChars);
       const form = toolRow({ id: call.id, name: call.function.name }, result, cut, settings.toolCompaction);
       await keep(form.stored, form.now);
@@ -198,18 +198,24 @@ function assistantRow({ toolCalls, reasoning }: Reply, content: string | null): 
   };
 }
 
-/** nanobot reads a call's arguments and prints them anew; so do we, that both store the same text. */
+/**
+ * nanobot reads a call's arguments and prints them anew; so do we, that both store the same text. Half a character,
+ * which a model can write and no file can hold, becomes a mark.
+ */
 const asPythonStores = (reply: Reply): Reply => ({
   ...reply,
-  toolCalls: reply.toolCalls.map((call) => ({
-    ...call,
-    function: { ...call.function, arguments: pythonArguments(call.function.arguments) },
+  text: reply.text?.toWellFormed() ?? null,
+  ...(reply.reasoning !== undefined && { reasoning: reply.reasoning.toWellFormed() }),
+  toolCalls: reply.toolCalls.map(({ id, type, function: { name, arguments: text } }) => ({
+    id: id.toWellFormed(),
+    type,
+    function: { name: name.toWellFormed(), arguments: pythonArguments(text) },
   })),
 });
 
 function pythonArguments(text: string): string {
   try {
-    return pythonJson(parsePythonJson(text.trim() === "" ? "{}" : text));
+    return pythonJson(parsePythonJson(text.trim() === "" ? "{}" : text)).toWellFormed();
   } catch {
     return text.toWellFormed(); // the tool will tell the model that this is no JSON
   }

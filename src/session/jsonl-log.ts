@@ -4,8 +4,8 @@
  * printed anew.
  */
 import { closeSync, fdatasync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
-import { open, readFile, type FileHandle } from "node:fs/promises";
-import { basename } from "node:path";
+import { mkdir, open, readFile, type FileHandle } from "node:fs/promises";
+import { basename, dirname } from "node:path";
 import { promisify } from "node:util";
 import type { Row, SessionKey } from "../message.js";
 import { createFile, replaceFile, setAside } from "../util/atomic-write.js";
@@ -137,8 +137,14 @@ export class JsonlLog implements SessionLog {
   }
 
   async #create(parts: readonly Buffer[]): Promise<void> {
+    const create = (): Promise<void> => createFile(this.path, (file) => writeAll(file, Buffer.concat(parts)));
     try {
-      await createFile(this.path, (file) => writeAll(file, Buffer.concat(parts)));
+      await create().catch(async (error: unknown) => {
+        if (errorCode(error) !== "ENOENT") throw error;
+        // Somebody has removed the whole folder while we were running.
+        await mkdir(dirname(this.path), { recursive: true });
+        await create();
+      });
     } catch (error) {
       if (errorCode(error) === "EEXIST") throw new ChangedElsewhere(this.path);
       throw error;
