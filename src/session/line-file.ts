@@ -25,9 +25,9 @@ export type LineIndex = { readonly rows: number; readonly end: number; readonly 
 
 const rowsPerMark = 128;
 /** What fits the processor's cache: larger chunks are several times slower to look through. */
-const chunkBytes = 1 << 16;
+const chunkBytes = 1 << 17;
 /** Reading in the page cache is too quick to be handed to another thread, but nobody else is served meanwhile. */
-const bytesBetweenPauses = 1 << 20;
+const bytesBetweenPauses = 1 << 22;
 const newline = 0x0a;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
@@ -58,9 +58,7 @@ export async function scanLines(file: FileHandle, start: number, size: number): 
     for (let position = 0; position < bytesRead;) {
       // The three bytes that tell a row (`{"r`) from blank, indented, garbage and header lines (`{"_`).
       for (; opening < 3 && position < bytesRead; opening++, position++) {
-        const byte = bytes[position];
-        const wanted = opening === 0 ? openBrace : quote;
-        if (opening < 2 ? byte !== wanted : byte === underscore || byte === newline) return undefined;
+        if (!mayOpenRow(opening, bytes[position])) return undefined;
       }
       if (opening < 3) break;
       const end = bytes.indexOf(newline, position);
@@ -77,6 +75,9 @@ export async function scanLines(file: FileHandle, start: number, size: number): 
   }
   return lineStart === size ? { rows, end: size, marks } : undefined;
 }
+
+const mayOpenRow = (at: number, byte: number | undefined): boolean =>
+  at === 0 ? byte === openBrace : at === 1 ? byte === quote : byte !== underscore && byte !== newline;
 
 /** The index after more rows were appended. The old one must not be used any more: the marks are the same array. */
 export function extendIndex({ rows, end, marks }: LineIndex, texts: readonly Buffer[]): LineIndex {
