@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     exclude: ["test/nanobot/**"],
+    maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 30_000,
   },
