@@ -117,7 +117,7 @@ function withoutMention(text: string, message: Message, me: Me): string {
   const bare = [...mentions(message, me)]
     .sort((one, other) => other.offset - one.offset)
     .reduce((rest, { offset, length }) => rest.slice(0, offset) + rest.slice(offset + length), text);
-  const without = bare.replaceAll(handle(me), "");
+  const without = bare.replaceAll(handle(me), "").replaceAll(/(?<=\w) (?=[,.!?;:](?:\s|$))/g, "");
   if (without === text) return text;
   return without
     .replaceAll(/(?<=\S)[^\S\n]{2,}(?=\S)/g, " ")

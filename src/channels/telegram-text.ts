@@ -33,6 +33,8 @@ export const runsOfTokens = (tokens: readonly Token[]): readonly Run[] => merged
  */
 export const tokensOf = createReader(500_000);
 
+const tooDeep = /^[ \t]*(?:(?:>|[-*+][ \t]|\d+[.)][ \t])[ \t]*){30}/m;
+
 /** `budget`: so many characters are looked at in search of the other end of a bold or italic stretch. */
 function createReader(budget: number): (markdown: string) => readonly Token[] {
   let searched = 0;
@@ -46,6 +48,8 @@ function createReader(budget: number): (markdown: string) => readonly Token[] {
   });
   return (markdown) => {
     searched = 0;
+    // Each quote in a quote takes a piece of the stack, and there is only so much of it.
+    if (tooDeep.test(markdown)) return [{ type: "text", raw: markdown, text: markdown }];
     return reader.lexer(markdown);
   };
 }
