@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 import { UserError } from "../util/errors.js";
 import { findPackage } from "../util/package-root.js";
 import { addChatCommand } from "./chat.js";
+import { addMemoryCommand } from "./memory.js";
 import { addSessionsCommand } from "./sessions.js";
 import { addStartCommand } from "./start.js";
 import { exit, NotFound, processTerminal, type Terminal } from "./terminal.js";
@@ -27,6 +28,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
     });
   addChatCommand(program, parts);
   addSessionsCommand(program, parts);
+  addMemoryCommand(program, parts);
   try {
     await program.parseAsync(args, { from: "user" });
     return code;

@@ -55,7 +55,7 @@ export type Paint = (style: Style, text: string) => string;
 
 /** `text` in a style, if somebody sees it. */
 export const styled = (terminal: Terminal, style: Style, text: string): string =>
-  terminal.outIsTerminal ? styleText(style, text) : text;
+  terminal.outIsTerminal ? styleText(style, text, { validateStream: false }) : text;
 
 /** Columns as wide as their longest cell; the last one is cut at the edge of a terminal. */
 export function table(terminal: Terminal, head: readonly string[], rows: readonly (readonly string[])[]): string {
