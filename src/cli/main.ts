@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 import { UserError } from "../util/errors.js";
 import { findPackage } from "../util/package-root.js";
 import { addChatCommand } from "./chat.js";
+import { addGatewayCommands } from "./gateway-commands.js";
 import { addMemoryCommand } from "./memory.js";
 import { addSessionsCommand } from "./sessions.js";
 import { addStartCommand } from "./start.js";
@@ -19,13 +20,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
     .configureOutput({ writeOut: (text) => terminal.out(text.trimEnd()), writeErr: (text) => terminal.err(text) });
   const parts = { terminal, end: (result: number) => void (code = result) };
   addStartCommand(program, parts);
-  program
-    .command("gateway")
-    .description("run the daemon: channels in, answers out")
-    .action(async (_, self: Command) => {
-      const { runGateway } = await import("./gateway.js");
-      parts.end(await runGateway(self, terminal));
-    });
+  addGatewayCommands(program, parts);
   addChatCommand(program, parts);
   addSessionsCommand(program, parts);
   addMemoryCommand(program, parts);

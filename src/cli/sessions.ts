@@ -6,11 +6,10 @@ import { headerLine } from "../session/header.js";
 import { driverNames } from "../session/open.js";
 import { pythonJson } from "../session/python-json.js";
 import type { SessionLog, SessionSummary } from "../session/store.js";
-import { UserError } from "../util/errors.js";
 import { spelledOut } from "./printable.js";
 import { addConvertCommand } from "./sessions-convert.js";
 import { addVerifyCommand } from "./sessions-verify.js";
-import { type CommandParts, type DefineCommand, styled, table, type Terminal } from "./terminal.js";
+import { type CommandParts, type DefineCommand, positive, styled, table, type Terminal } from "./terminal.js";
 import { existing, listed, openWorkspaceStore } from "./workspace-store.js";
 
 export function addSessionsCommand(program: Command, parts: CommandParts): void {
@@ -115,13 +114,4 @@ function rowText(terminal: Terminal, row: Row): string {
     ? calls.map((call: Row) => `\n    → ${pythonJson(call["function"])}`).join("")
     : "";
   return `${styled(terminal, "dim", when)} ${styled(terminal, "cyan", who)}: ${spelledOut(text + called, "keep lines")}`;
-}
-
-function positive(text: string, option: string): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value > 0) return value;
-  throw new UserError(
-    `${option} must be a whole number above 0, not ${JSON.stringify(text)}.`,
-    `For instance ${option} 20.`,
-  );
 }

@@ -83,3 +83,13 @@ export function createProgress(terminal: Terminal, what: string) {
     },
   };
 }
+
+/** A number given as an option. */
+export function positive(text: string, option: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value > 0) return value;
+  throw new UserError(
+    `${option} must be a whole number above 0, not ${JSON.stringify(text)}.`,
+    `For instance ${option} 20.`,
+  );
+}

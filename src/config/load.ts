@@ -61,7 +61,7 @@ function unknownKey(file: string, path: readonly string[], known: readonly strin
 }
 
 /** `over` wins, leaf by leaf. */
-function merge(under: Tree, over: Tree): Tree {
+export function merge(under: Tree, over: Tree): Tree {
   const entries = Object.entries(over).map(([name, value]) => {
     const below = under[name];
     return [name, isTree(value) && isTree(below) ? merge(below, value) : value] as const;

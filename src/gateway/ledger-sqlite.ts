@@ -291,7 +291,12 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
         }
       },
       async trace(id) {
-        const row = find(id);
+        // Telegram's ids are `chat/message`; people know the second half.
+        const row =
+          find(id) ??
+          sql("SELECT * FROM inbox WHERE substr(platform_id, -length(?1)) = ?1 ORDER BY id DESC LIMIT 1").get(
+            `/${plain(id)}`,
+          );
         if (!row) return undefined;
         const events = sql("SELECT at, what, detail FROM events WHERE item = ? ORDER BY rowid").all(row["id"]);
         return {

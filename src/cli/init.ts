@@ -1,0 +1,204 @@
+/** `nanogate init`: model, channels and owner into a small config.json; by questions or by flags. */
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { checkDiscord, checkModel, checkTelegram, type Fetch } from "../app/live-checks.js";
+import { findHome, nanobotHome } from "../config/home.js";
+import { readJsonFile, type Tree } from "../config/json-file.js";
+import { loadSettings } from "../config/load.js";
+import { updateConfig } from "../config/write.js";
+import { providerSpecs } from "../providers/provider-table.js";
+import { camel, snake } from "../providers/registry.js";
+import { UserError } from "../util/errors.js";
+import { systemWorld } from "../world.js";
+import { askEverything } from "./init-questions.js";
+import { Cancelled, openPrompts, type Prompts } from "./prompts.js";
+import { styled, type Terminal } from "./terminal.js";
+
+/** What was answered, by flag or by question. Absent: not asked, and left as it is. */
+export type Answers = {
+  readonly provider?: string;
+  readonly apiKey?: string;
+  readonly apiBase?: string;
+  readonly model?: string;
+  readonly telegramToken?: string;
+  readonly telegramAllow?: string;
+  readonly telegramApiRoot?: string;
+  readonly discordToken?: string;
+  readonly discordAllow?: string;
+  readonly discordApiRoot?: string;
+};
+
+export type InitOptions = Answers & {
+  readonly home?: string;
+  readonly yes?: boolean;
+  readonly skipChecks?: boolean;
+};
+
+export type InitWorld = {
+  readonly env: NodeJS.ProcessEnv;
+  readonly fetch: Fetch;
+  /** Undefined: nobody is there to be asked. */
+  readonly prompts?: Prompts;
+};
+
+const flags = [
+  "--provider NAME --api-key KEY [--model NAME] [--api-base URL]",
+  "--telegram-token TOKEN --telegram-allow ID,ID",
+  "--discord-token TOKEN --discord-allow ID,ID",
+  "--home FOLDER  --skip-checks  --yes",
+];
+
+const given = ({ home: _home, yes: _yes, skipChecks: _skip, ...answers }: InitOptions): Answers => answers;
+
+export async function init(options: InitOptions, terminal: Terminal): Promise<void> {
+  const { env, fetch } = systemWorld();
+  const mayAsk = process.stdin.isTTY && process.stdout.isTTY && options.yes !== true;
+  const prompts = mayAsk ? await openPrompts() : undefined;
+  try {
+    await setUp(options, { env, fetch, ...(prompts && { prompts }) }, terminal);
+  } catch (error) {
+    if (!(error instanceof Cancelled)) throw error;
+    terminal.err("nanogate: nothing has been changed.\n");
+  }
+}
+
+export async function setUp(options: InitOptions, world: InitWorld, terminal: Terminal): Promise<void> {
+  const { prompts } = world;
+  if (!prompts && options.yes !== true && Object.keys(given(options)).length === 0) {
+    throw new UserError(
+      "There is nobody to ask: this is no terminal.",
+      `Answer with flags:\n    ${flags.join("\n    ")}`,
+    );
+  }
+  if (!prompts && (options.apiKey ?? options.apiBase) !== undefined && options.provider === undefined) {
+    throw new UserError("Whose key or address that is has not been said.", "Add --provider NAME.");
+  }
+  const home = await chooseHome(options, world);
+  // Before anything is asked: a file that cannot be read, or is wrong already, will not be written either.
+  loadSettings(home, world.env);
+  const before = readJsonFile(join(home, "config.json")) ?? {};
+  const check = options.skipChecks === true ? noChecks : liveChecks(before, world);
+  const answers = prompts ? await askEverything(given(options), check, prompts, world.fetch) : given(options);
+  if (!prompts) {
+    // What the questions check one by one.
+    await check.model(answers);
+    await check.telegram(answers);
+    await check.discord(answers);
+  }
+  const path = await updateConfig(home, changesFor(answers));
+  loadSettings(home, world.env);
+  terminal.out(nextSteps(terminal, home, path, answers));
+}
+
+/** An existing nanobot home is offered, not taken: it goes on as it is, and Python can go on with it. */
+async function chooseHome({ home }: InitOptions, { env, prompts }: InitWorld): Promise<string> {
+  const usual = findHome(home, env);
+  const own = join(homedir(), ".nanogate");
+  if (!prompts || home !== undefined || env["NANOGATE_HOME"] || usual !== nanobotHome()) return usual;
+  return prompts.choose("There is a nanobot home on this machine.", [
+    { value: usual, label: "Use it as it is", hint: "every conversation goes on; Python can still use it" },
+    { value: own, label: `Start anew in ${own}` },
+  ]);
+}
+
+export type Checks = {
+  /** Each throws what the owner should know; a name, if there is one to show. */
+  model(answers: Answers): Promise<string | undefined>;
+  telegram(answers: Answers): Promise<string | undefined>;
+  discord(answers: Answers): Promise<string | undefined>;
+};
+
+const noChecks: Checks = {
+  model: async () => undefined,
+  telegram: async () => undefined,
+  discord: async () => undefined,
+};
+
+function liveChecks(before: Tree, { env, fetch }: InitWorld): Checks {
+  const root = (channel: string, answer: string | undefined): string => {
+    const known = (before["channels"] as Tree | undefined)?.[channel] as Tree | undefined;
+    const set = known?.["apiRoot"];
+    return answer ?? (typeof set === "string" ? set : "");
+  };
+  return {
+    async model({ provider, apiKey, apiBase, model }) {
+      if (provider === undefined || provider === "demo") return undefined;
+      knownProvider(provider, apiBase);
+      const providers = { [camel(snake(provider))]: { apiKey, apiBase } };
+      return checkModel({ model: model ?? "", provider: snake(provider), providers }, env, fetch);
+    },
+    async telegram({ telegramToken, telegramApiRoot }) {
+      if (telegramToken === undefined) return undefined;
+      return checkTelegram(telegramToken, root("telegram", telegramApiRoot), fetch);
+    },
+    async discord({ discordToken, discordApiRoot }) {
+      if (discordToken === undefined) return undefined;
+      const { name, lacks } = await checkDiscord(discordToken, root("discord", discordApiRoot), fetch);
+      return lacks === undefined ? name : `${name}; ${lacks}`;
+    },
+  };
+}
+
+function knownProvider(name: string, apiBase: string | undefined): void {
+  if (apiBase !== undefined || providerSpecs.some((spec) => spec.name === snake(name))) return;
+  throw new UserError(
+    `Nobody knows a provider ${name}.`,
+    `Use one of ${providerSpecs.map((spec) => spec.name).join(", ")}; or give its address with --api-base.`,
+  );
+}
+
+/** nanobot's shape, and only what was answered. Lists are of texts: a number among them voids the file for Python. */
+export function changesFor(answers: Answers): Tree {
+  const { provider, apiKey, apiBase, model } = answers;
+  const name = provider === undefined || provider === "demo" ? undefined : snake(provider);
+  const usualModel = providerSpecs.find((spec) => spec.name === name)?.defaultModel;
+  const defaults = present({ provider: name, model: model ?? usualModel });
+  const access = present({ apiKey, apiBase });
+  const channels = present({
+    telegram: channel(answers.telegramToken, answers.telegramAllow, answers.telegramApiRoot),
+    discord: channel(answers.discordToken, answers.discordAllow, answers.discordApiRoot),
+  });
+  return (
+    present({
+      agents: defaults && { defaults },
+      providers: access && { [camel(name ?? "custom")]: access },
+      channels,
+    }) ?? {}
+  );
+}
+
+function channel(token: string | undefined, allow: string | undefined, apiRoot: string | undefined): Tree | undefined {
+  return present({
+    enabled: token === undefined ? undefined : true,
+    token,
+    allowFrom: allow
+      ?.split(",")
+      .map((id) => id.trim().replace(/^@/, ""))
+      .filter(Boolean),
+    apiRoot,
+  });
+}
+
+/** Only what is there; nothing at all if that is nothing. */
+function present(tree: Readonly<Record<string, unknown>>): Tree | undefined {
+  const entries = Object.entries(tree).filter(([, value]) => value !== undefined);
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}
+
+function nextSteps(terminal: Terminal, home: string, path: string, answers: Answers): string {
+  const command = (text: string): string => styled(terminal, "cyan", text);
+  const isNew = !existsSync(join(home, "state"));
+  const closed = [
+    ...(answers.telegramToken !== undefined && !answers.telegramAllow ? ["telegram"] : []),
+    ...(answers.discordToken !== undefined && !answers.discordAllow ? ["discord"] : []),
+  ];
+  return [
+    `Written to ${path}.`,
+    ...closed.map((name) => `Nobody may speak on ${name} yet: add your id to channels.${name}.allowFrom.`),
+    "",
+    `  ${command("nanogate gateway")}   ${isNew ? "starts it" : "starts it (if it runs already, start it again)"}`,
+    `  ${command("nanogate doctor")}    checks everything`,
+    `  ${command("nanogate chat")}      talks in the terminal`,
+  ].join("\n");
+}
