@@ -71,12 +71,16 @@ export function addMemoryCommand(program: Command, { terminal }: CommandParts): 
         await files.recover();
         const last = found(await files.versions(), undefined);
         const from = await files.memory();
+        const change = `Change ${last.id} (${spoken(last.time)}, by ${spelledOut(last.by)})`;
+        if (from === last.before) {
+          return { text: `${change} has been taken back by hand already.`, json: { undone: null, change: null } };
+        }
         if (!(await files.commit({ by: { kind: "undo" }, entry: "", memory: { from, to: last.before } }))) {
           throw new UserError("MEMORY.md was changed at this very moment.", "Look at it, and try again.");
         }
         const [undo] = await files.versions();
         const alsoEdits = from === last.after ? "" : " MEMORY.md had been edited since; that is taken back as well.";
-        const text = `Change ${last.id} (${spoken(last.time)}, by ${spelledOut(last.by)}) is taken back.${alsoEdits}`;
+        const text = `${change} is taken back.${alsoEdits}`;
         return {
           text: `${text}\n\`nanogate memory undo\` brings it back.`,
           json: { undone: last.id, change: undo?.id },

@@ -184,6 +184,13 @@ describe("memory undo", () => {
     expect(memory()).toBe("by hand\n");
   });
 
+  it("says so if somebody has taken it back by hand", async () => {
+    const { run, memoryFile } = await openHome(twice);
+    writeFileSync(memoryFile, twice[0][1]);
+    expect(await run("undo")).toMatchObject({ code: 0, out: expect.stringContaining("by hand already") as string });
+    expect((await run("log")).out).not.toContain("undo");
+  });
+
   it("writes nothing into the log of what happened", async () => {
     const { run, workspace } = await openHome(twice);
     await run("undo");
