@@ -70,7 +70,7 @@ export type MediaParts = {
   readonly api: Api;
   readonly token: string;
   readonly apiRoot: string;
-  readonly agent: Agent | undefined;
+  readonly agent: Agent;
   readonly world: ChannelWorld;
 };
 

@@ -16,6 +16,7 @@ const settings = section({
   token: z.prefault(maybeText(), ""),
   allowFrom: z.prefault(z.array(nameOrId, "must be a list of ids and user names"), []),
   proxy: z.prefault(maybeText(), ""),
+  replyToMessage: z.prefault(flag(), false),
   groupPolicy: z.prefault(z.enum(["mention", "open"], 'must be "mention" or "open"'), "mention"),
   apiRoot: z.prefault(maybeText(), ""),
   reactEmoji: z.prefault(maybeText(), ""),
@@ -35,6 +36,8 @@ const commands = [
 ];
 
 const usualRoot = "https://api.telegram.org";
+/** What Telegram's own servers ask for. Any other (a Bot API server of one's own, the lab) says by a 429 what it minds. */
+const usualPace = { perChatMs: 1000, perSecond: 25 };
 /** How long an answer may take: to a poll that waits by itself, to a message, to a file on a slow line. */
 const answerSeconds = { poll: 45, text: 30, file: 300 };
 
@@ -52,6 +55,9 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
   if (!URL.canParse(apiRoot)) {
     throw new UserError("channels.telegram.apiRoot is no address.", `Write it like "${usualRoot}", or leave it out.`);
   }
+  if (given.replyToMessage) {
+    world.log.warn("channels.telegram.replyToMessage has no effect: an answer does not quote its question yet.");
+  }
   const [{ Api }, { createInboundReader }, { createMedia }, { persistently, poll }, sending, split, agents] =
     await Promise.all([
       import("grammy"),
@@ -60,12 +66,12 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
       import("./telegram-poll.js"),
       import("./telegram-send.js"),
       import("./telegram-split.js"),
-      import("../util/proxy-agent.js"),
+      import("../util/http-agent.js"),
     ]);
   const { createSender, native, partMost } = sending;
-  const agent = proxy === "" ? undefined : agents.proxyAgent(proxy, new URL(apiRoot), "channels.telegram.proxy");
+  const agent = agents.createAgent(new URL(apiRoot), proxy, "channels.telegram.proxy");
   const client = (timeoutSeconds: number) =>
-    new Api(token, { apiRoot, timeoutSeconds, ...(agent && { baseFetchConfig: { agent } as object }) });
+    new Api(token, { apiRoot, timeoutSeconds, baseFetchConfig: { agent } as object });
   const [polls, api, uploads] = [client(answerSeconds.poll), client(answerSeconds.text), client(answerSeconds.file)];
   const save = createMedia({ api, token, apiRoot, agent, world });
   const { send, typing, edit } = createSender({ api, uploads, token });
@@ -121,6 +127,7 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
       }
     },
     send,
+    ...(apiRoot === usualRoot && { pace: usualPace }),
     split: (text) => split.splitMarkdown(text, partMost),
     typing,
     ...(streaming && { edit }),

@@ -3,7 +3,7 @@ import { type Agent, get, type IncomingMessage } from "node:http";
 import { get as getSecurely } from "node:https";
 
 export type DownloadOptions = {
-  readonly agent: Agent | undefined;
+  readonly agent: Agent;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 };
@@ -15,7 +15,7 @@ export function openDownload(
 ): Promise<AsyncIterable<Uint8Array>> {
   return new Promise((resolve, reject) => {
     const ask = url.protocol === "https:" ? getSecurely : get;
-    const request = ask(url, { ...(agent && { agent }), signal, timeout: timeoutMs }, (answer: IncomingMessage) => {
+    const request = ask(url, { agent, signal, timeout: timeoutMs }, (answer: IncomingMessage) => {
       if (answer.statusCode === 200) return resolve(answer as AsyncIterable<Uint8Array>);
       answer.resume();
       reject(new Error(`the server answered ${answer.statusCode}`));

@@ -836,7 +836,13 @@ describe("sending", () => {
     expect(house.fake.callsOf("sendMessage")).toHaveLength(3);
   });
 
-  it("obeys Telegram's pace in the fake's strict mode", async () => {
+  it("keeps the pace that Telegram's own servers ask for", async () => {
+    const world: ChannelWorld = { ...systemWorld(), mediaFolder: "unused", stateFolder: "unused" };
+    expect(await telegram.open({ token: "1:a" }, world)).toMatchObject({ pace: { perChatMs: 1000, perSecond: 25 } });
+    expect("pace" in (await openHouse()).channel).toBe(false);
+  });
+
+  it("is told by another server to wait", async () => {
     const house = await openHouse({ fake: { chats: [{ id: 1 }], perChatMs: 1000 } });
     await house.say("one");
     expect(await sorted(house.say("two"))).toEqual(["later", 1000]);

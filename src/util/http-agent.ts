@@ -1,12 +1,22 @@
-/** Connections through an HTTP proxy, for libraries that take an agent of Node's http modules. */
+/** Connections for libraries that take an agent of Node's http modules: kept for a moment, through a proxy if there is one. */
 import { Agent, type AgentOptions, request } from "node:http";
 import { Agent as SecureAgent } from "node:https";
 import type { Socket } from "node:net";
 import { connect as secure } from "node:tls";
 import { UserError } from "./errors.js";
 
-/** `setting` is the path of the value in the configuration, for the error if it is no such address. */
-export function proxyAgent(proxy: string, target: URL, setting: string): Agent {
+/**
+ * Servers close a connection that is idle, Node's after five seconds. One that is used in that moment breaks, and nobody
+ * knows whether the request arrived; so ours is closed before.
+ */
+const idleMs = 4000;
+
+/** `proxy` may be empty. `setting` is its path in the configuration, for the error if it is no such address. */
+export function createAgent(target: URL, proxy: string, setting: string): Agent {
+  const isSecure = target.protocol === "https:";
+  const options = { keepAlive: true, timeout: idleMs };
+  const agent: Agent = isSecure ? new SecureAgent(options) : new Agent(options);
+  if (proxy === "") return agent;
   const address = URL.canParse(proxy) ? new URL(proxy) : undefined;
   if (address?.protocol !== "http:") {
     throw new UserError(
@@ -14,8 +24,6 @@ export function proxyAgent(proxy: string, target: URL, setting: string): Agent {
       'Write it as "http://host:port" or "http://user:password@host:port".',
     );
   }
-  const isSecure = target.protocol === "https:";
-  const agent: Agent = isSecure ? new SecureAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
   const createConnection = (
     options: AgentOptions & { readonly host?: string; readonly port?: number | string },
     done: (error: Error | null, socket?: Socket) => void,
