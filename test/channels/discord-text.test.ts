@@ -1,5 +1,5 @@
 /** How an answer is cut into Discord messages. */
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { messageLimit, splitForDiscord } from "../../src/channels/discord-text.js";
 
