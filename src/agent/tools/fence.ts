@@ -198,7 +198,7 @@ async function openFolder(name: string, path: string, options: { create?: boolea
 }
 
 /** Where an open file lies, as the kernel says; undefined on systems that do not say. */
-export async function knownPath(file: FileHandle): Promise<string | undefined> {
+async function knownPath(file: FileHandle): Promise<string | undefined> {
   if (process.platform !== "linux") return undefined;
   return readlink(`/proc/self/fd/${file.fd}`).catch(() => undefined);
 }
