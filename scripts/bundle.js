@@ -20,8 +20,7 @@ await build({
   format: "cjs",
   platform: "node",
   target: "node20.19",
-  minifySyntax: true,
-  minifyWhitespace: true,
+  minify: true,
   inject: ["src/util/light-web.ts"],
   // Binary, or large and loaded only by the channel that needs them.
   external: ["@photostructure/sqlite", "discord.js", "grammy"],

@@ -14,10 +14,10 @@ import type { SearchSettings } from "./agent/tools/web-search.js";
 import { createPublicAddresses } from "./agent/tools/public-address.js";
 import { createThinking, storeTurn, type TurnInput } from "./agent/turn.js";
 import { prepareWorkspace, workspaceFence } from "./agent/workspace.js";
+import { openConfiguredModel } from "./app/model.js";
 import type { Settings } from "./config/load.js";
 import { createCommands } from "./gateway/commands.js";
 import type { Address, Row, SessionKey } from "./message.js";
-import { openModel } from "./providers/index.js";
 import type { Usage } from "./providers/provider.js";
 import { asDriver, openSessions } from "./session/open.js";
 import { reasonOf } from "./util/errors.js";
@@ -53,18 +53,7 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
     segmentSize: sessionSettings.segmentSize,
     legacyFolder: join(homedir(), ".nanobot", "sessions"),
   });
-  const { model, notice } = await openModel(
-    {
-      model: defaults.model || undefined,
-      provider: defaults.provider,
-      providers: settings.providers,
-      maxTokens: defaults.maxTokens,
-      temperature: defaults.temperature,
-      reasoningEffort: defaults.reasoningEffort || undefined,
-      contextTokens: defaults.contextWindowTokens,
-    },
-    world,
-  );
+  const { model, notice } = await openConfiguredModel(settings, world);
 
   const builtInSkills = join(templates, "skills");
   const fence = workspaceFence(settings, [builtInSkills]);

@@ -1,4 +1,5 @@
 /** `nanogate chat`: talk to the agent in the terminal, or ask one thing with -m or through a pipe. */
+import { isUtf8 } from "node:buffer";
 import type { Command } from "commander";
 import { UserError } from "../util/errors.js";
 import type { CommandParts } from "./terminal.js";
@@ -32,7 +33,9 @@ const noTerminal = (json: boolean | undefined): UserError =>
   );
 
 async function readAll(stream: NodeJS.ReadableStream): Promise<string> {
-  let all = "";
-  for await (const part of stream.setEncoding("utf8")) all += String(part);
-  return all;
+  const parts: Buffer[] = [];
+  for await (const part of stream) parts.push(part as Buffer);
+  const all = Buffer.concat(parts);
+  if (isUtf8(all) && !all.includes(0)) return all.toString("utf8");
+  throw new UserError("What came through the pipe is not text.", "Send text, or name the file in your question.");
 }

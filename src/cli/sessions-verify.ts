@@ -2,6 +2,7 @@
 import { basename, relative } from "node:path";
 import type { Command } from "commander";
 import { pythonJson } from "../session/python-json.js";
+import { spelledOut } from "./printable.js";
 import { type CommandParts, createProgress, type DefineCommand, exit, styled } from "./terminal.js";
 import { listed, openWorkspaceStore } from "./workspace-store.js";
 
@@ -27,11 +28,13 @@ export function addVerifyCommand(command: DefineCommand, { terminal, end }: Comm
         }
         for (const { file, line, reason } of result.damage) {
           terminal.out(
-            `${styled(terminal, "red", "damaged")}  ${relative(settings.workspace, file)}:${line}  ${reason}`,
+            `${styled(terminal, "red", "damaged")}  ${spelledOut(relative(settings.workspace, file))}:${line}  ${reason}`,
           );
         }
         if (result.setAside !== undefined) {
-          terminal.out(`${styled(terminal, "green", "repaired")} the original is kept as ${basename(result.setAside)}`);
+          terminal.out(
+            `${styled(terminal, "green", "repaired")} the original is kept as ${spelledOut(basename(result.setAside))}`,
+          );
         }
       }
       progress.end();

@@ -35,7 +35,7 @@ export function addSessionsCommand(program: Command, parts: CommandParts): void 
     const rows = found.map(({ key, updatedAt, path }) => [
       spelledOut(key),
       updatedAt?.slice(0, 19).replace("T", " ") ?? "?",
-      relative(settings.workspace, path),
+      spelledOut(relative(settings.workspace, path)),
     ]);
     terminal.out(table(terminal, ["KEY", "UPDATED", "WHERE"], rows));
   });

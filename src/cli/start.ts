@@ -1,33 +1,62 @@
 /** `nanogate` without a command: says what there is and where. */
-import type { Command } from "commander";
+import type { Command, CommanderError } from "commander";
+import { openConfiguredModel } from "../app/model.js";
 import { askGateway } from "../app/running.js";
+import type { Settings } from "../config/load.js";
+import { UserError } from "../util/errors.js";
+import { nearest } from "../util/nearest.js";
 import { systemWorld } from "../world.js";
 import { openWorkspaceStore } from "./workspace-store.js";
-import { styled, type Terminal } from "./terminal.js";
+import { exit, styled, type Terminal } from "./terminal.js";
 
 export function addStartCommand(program: Command, { terminal }: { readonly terminal: Terminal }): void {
-  program.action(async () => {
-    const { settings, store } = openWorkspaceStore(program.opts());
-    let sessions = 0;
-    for await (const _ of store.list()) sessions++;
-    await store.close();
-    const command = (text: string): string => styled(terminal, "cyan", text);
-    const running = await askGateway(settings.home, systemWorld().fetch);
-    terminal.out(
-      [
-        `${styled(terminal, "bold", "nanogate")} — a gateway between people's chats and a language model that loses nothing.`,
-        "",
-        `  home       ${settings.home}`,
-        `  workspace  ${settings.workspace}`,
-        `  sessions   ${sessions} (${settings.sessions.driver})`,
-        `  gateway    ${running ? `running, process ${running.status.pid}` : "not running"}`,
-        "",
-        `  ${command("nanogate init")}       set up model, channels and owner`,
-        `  ${command("nanogate gateway")}    run it`,
-        `  ${command("nanogate chat")}       talk to it in the terminal`,
-        `  ${command("nanogate doctor")}     check everything it needs`,
-        `  ${command("nanogate --help")}     everything else`,
-      ].join("\n"),
-    );
-  });
+  program
+    .usage("[options] [command]")
+    .argument("[command]")
+    .action(async (stray: string | undefined) => {
+      if (stray !== undefined) throw unknownCommand(program, stray);
+      const { settings, store } = openWorkspaceStore(program.opts());
+      let sessions = 0;
+      for await (const _ of store.list()) sessions++;
+      await store.close();
+      const command = (text: string): string => styled(terminal, "cyan", text);
+      const running = await askGateway(settings.home, systemWorld().fetch);
+      terminal.out(
+        [
+          `${styled(terminal, "bold", "nanogate")} — a gateway between people's chats and a language model that loses nothing.`,
+          "",
+          `  home       ${settings.home}`,
+          `  workspace  ${settings.workspace}`,
+          `  sessions   ${sessions} (${settings.sessions.driver})`,
+          `  model      ${await modelInWords(settings)}`,
+          `  gateway    ${running ? `running, process ${running.status.pid}` : "not running"}`,
+          "",
+          `  ${command("nanogate init")}       set up model, channels and owner`,
+          `  ${command("nanogate gateway")}    run it`,
+          `  ${command("nanogate chat")}       talk to it in the terminal`,
+          `  ${command("nanogate doctor")}     check everything it needs`,
+          `  ${command("nanogate --help")}     everything else`,
+        ].join("\n"),
+      );
+    });
+}
+
+/** Whose answers `nanogate chat` would print now. */
+async function modelInWords(settings: Settings): Promise<string> {
+  try {
+    const { model, notice } = await openConfiguredModel(settings, systemWorld());
+    return notice === undefined ? model.name : `${model.name} (${notice.replace(/[:.].*$/s, "").toLowerCase()})`;
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return `none: ${error.message} ${error.fix}`;
+  }
+}
+
+function unknownCommand(program: Command, name: string): CommanderError {
+  const meant = nearest(
+    name,
+    program.commands.map((command) => command.name()),
+  );
+  const hint = meant === undefined ? "`nanogate --help` lists all commands." : `Did you mean ${meant}?`;
+  return program.error(`error: unknown command '${name}'\n(${hint})`, { exitCode: exit.usage });
 }

@@ -4,6 +4,7 @@ import { findHome, nanobotHome } from "../config/home.js";
 import { loadSettings, type Settings } from "../config/load.js";
 import { asDriver, type DriverName, openStore } from "../session/open.js";
 import type { SessionLog, SessionStore, SessionSummary } from "../session/store.js";
+import { spelledOut } from "./printable.js";
 import { NotFound } from "./terminal.js";
 
 export type Where = { readonly home?: string; readonly workspace?: string; readonly driver?: string };
@@ -31,6 +32,8 @@ export async function existing(store: SessionStore, key: string): Promise<Sessio
   const near = keys.filter((other) => other.includes(key) || key.includes(other)).slice(0, 3);
   throw new NotFound(
     `There is no session ${JSON.stringify(key)}.`,
-    near.length > 0 ? `Did you mean ${near.join(" or ")}?` : "`nanogate sessions list` shows all keys.",
+    near.length > 0
+      ? `Did you mean ${near.map((key) => spelledOut(key)).join(" or ")}?`
+      : "`nanogate sessions list` shows all keys.",
   );
 }
