@@ -38,6 +38,8 @@ export type MemoryFiles = {
   commit(change: MemoryChange): Promise<boolean>;
   /** Finishes what a crash left half done; true if there was something. */
   recover(): Promise<boolean>;
+  /** What was written into MEMORY.md by other means becomes a change like any other, so that it too can be taken back. */
+  noticeEdits(): Promise<void>;
   /** The changes of MEMORY.md, newest first. */
   versions(): Promise<readonly MemoryVersion[]>;
   close(): void;
@@ -72,10 +74,25 @@ export function createMemoryFiles({ folder, state, fence, clock, log, moveCursor
   const alone = <T>(work: () => Promise<T>): Promise<T> => ourselves.runExclusive(() => otherProcesses.hold(work));
   const memoryFile = join(folder, "MEMORY.md");
   const intentFile = join(state, "pending.json");
+  /** MEMORY.md as it was found, before the first change. */
+  const firstFile = join(state, "first.md");
+  /** What MEMORY.md was when this process last looked for edits. */
+  let seen: string | undefined;
   const versions = createMemoryVersions(join(state, "versions"));
 
   /** With any line ends, as Python reads it. */
   const memory = async (): Promise<string> => ((await readOwnFile(fence, memoryFile)) ?? "").replaceAll(/\r\n?/g, "\n");
+
+  /** The text that the last change we know of has left; undefined if we have never seen any. */
+  const lastText = async (): Promise<string | undefined> =>
+    (await versions.newest())?.after ?? (await ifThere<string | undefined>(readFile(firstFile, "utf8"), undefined));
+
+  const keepEdit = async (after: string): Promise<void> => {
+    const before = await lastText();
+    if (before === undefined) return write(firstFile, after);
+    if (before !== after)
+      await versions.keep({ id: await versions.nextId(), time: clock(), by: "edit", before, after });
+  };
 
   const logFileOf = ({ log: { file } }: Intent): Promise<string> => fence.resolve(join(folder, file), "write");
 
@@ -111,7 +128,10 @@ export function createMemoryFiles({ folder, state, fence, clock, log, moveCursor
     commit: ({ by, entry, memory: change }) =>
       alone(async () => {
         if (await finishLeftover()) return false;
-        if (change && (await memory()) !== change.from) return false;
+        if (change) {
+          if ((await memory()) !== change.from) return false;
+          await keepEdit(change.from);
+        }
         const time = clock();
         const intent: Intent = {
           time,
@@ -128,6 +148,19 @@ export function createMemoryFiles({ folder, state, fence, clock, log, moveCursor
 
     // Asked before every consolidation, and almost always there is nothing: no lock for that.
     recover: async () => (await isThere(intentFile)) && alone(finishLeftover),
+
+    async noticeEdits() {
+      const text = await memory();
+      if (text === seen) return;
+      if (text !== (await lastText())) {
+        await alone(async () => {
+          await finishLeftover();
+          await keepEdit(await memory());
+        });
+      }
+      seen = text;
+    },
+
     versions: () => versions.list(),
     close: () => otherProcesses.close(),
   };

@@ -7,7 +7,7 @@ import { ifThere } from "./memory-log.js";
 export type MemoryVersion = {
   readonly id: number;
   readonly time: string;
-  /** The session whose consolidation it was, or `undo`. */
+  /** The session whose consolidation it was; `undo`; or `edit`: somebody, perhaps a tool, wrote the file. */
   readonly by: string;
   readonly before: string;
   readonly after: string;
@@ -25,6 +25,11 @@ export function createMemoryVersions(folder: string) {
       .sort((a, b) => a - b);
   const fileOf = (id: number): string => join(folder, `${String(id).padStart(6, "0")}.json`);
 
+  const read = async (id: number): Promise<MemoryVersion> => ({
+    id,
+    ...(JSON.parse(await readFile(fileOf(id), "utf8")) as Omit<MemoryVersion, "id">),
+  });
+
   return {
     nextId: async (): Promise<number> => ((await ids()).at(-1) ?? 0) + 1,
 
@@ -36,15 +41,12 @@ export function createMemoryVersions(folder: string) {
       for (const old of all.slice(0, Math.max(0, all.length - kept))) await unlink(fileOf(old));
     },
 
-    /** Newest first. */
-    async list(): Promise<MemoryVersion[]> {
-      const newestFirst = (await ids()).reverse();
-      return Promise.all(
-        newestFirst.map(async (id) => ({
-          id,
-          ...(JSON.parse(await readFile(fileOf(id), "utf8")) as Omit<MemoryVersion, "id">),
-        })),
-      );
+    async newest(): Promise<MemoryVersion | undefined> {
+      const id = (await ids()).at(-1);
+      return id === undefined ? undefined : read(id);
     },
+
+    /** Newest first. */
+    list: async (): Promise<MemoryVersion[]> => Promise.all((await ids()).reverse().map(read)),
   };
 }

@@ -39,12 +39,16 @@ export function createMemory({ sessions, model, clock, log, filesOf, window }: M
   const perSession = createKeyedMutex();
   const perMemory = createKeyedMutex();
   const failures = new Map<SessionKey, number>();
-  /** Consolidations nobody is waiting for, and how to stop them. */
-  const running = new Set<{
-    readonly key: SessionKey;
-    readonly abort: AbortController;
-    readonly work: Promise<void>;
-  }>();
+  /** What nobody is waiting for. */
+  const running = new Set<Promise<void>>();
+  const inBackground = (work: Promise<unknown>, trouble: string): void => {
+    const done = work
+      .catch((error: unknown) => log.warn(`${trouble}: ${reasonOf(error)}`))
+      .then(() => void running.delete(done));
+    running.add(done);
+  };
+  /** How to stop those consolidations among it. */
+  const stoppable = new Map<SessionKey, AbortController>();
 
   /** Rows up to `to` into memory. One at a time for each MEMORY.md, so that each model call starts from the last one's text. */
   const summarise = (session: Session, to: number, signal: AbortSignal): Promise<void> => {
@@ -131,10 +135,13 @@ export function createMemory({ sessions, model, clock, log, filesOf, window }: M
   };
 
   return {
-    /** What the model is shown in every prompt. */
+    /** What the model is shown in every prompt. Each time is an occasion to notice what has been written there since. */
     async text(key: SessionKey): Promise<string> {
       try {
-        return await filesOf(key).memory();
+        const files = filesOf(key);
+        const text = await files.memory();
+        inBackground(files.noticeEdits(), `memory of ${key}: an edit of MEMORY.md could not be recorded`);
+        return text;
       } catch (error) {
         log.warn(`memory of ${key}: MEMORY.md is not shown to the model: ${reasonOf(error)}`);
         return "";
@@ -153,12 +160,11 @@ export function createMemory({ sessions, model, clock, log, filesOf, window }: M
       if (open < window || to === undefined || perSession.isBusy(key)) return;
       const abort = new AbortController();
       const stop = AbortSignal.any([signal, abort.signal]);
+      stoppable.set(key, abort);
       const work = perSession
         .run(key, () => consolidate(session, to, stop))
-        .catch((error: unknown) => log.warn(`memory of ${key}: its rows could not be archived: ${reasonOf(error)}`))
-        .then(() => void running.delete(own));
-      const own = { key, abort, work };
-      running.add(own);
+        .finally(() => void (stoppable.get(key) === abort && stoppable.delete(key)));
+      inBackground(work, `memory of ${key}: its rows could not be archived`);
     },
 
     /**
@@ -167,9 +173,7 @@ export function createMemory({ sessions, model, clock, log, filesOf, window }: M
      */
     async startAnew(key: SessionKey, limits: Limits): Promise<"done" | "archived"> {
       // What is already being summarised may go on, but no longer than we would ourselves.
-      const hurry = (): void => {
-        for (const { key: other, abort } of running) if (other === key) abort.abort();
-      };
+      const hurry = (): void => stoppable.get(key)?.abort();
       limits.deadline.addEventListener("abort", hurry);
       if (limits.deadline.aborted) hurry();
       try {
@@ -179,9 +183,9 @@ export function createMemory({ sessions, model, clock, log, filesOf, window }: M
       }
     },
 
-    /** Resolves when no consolidation is running. */
+    /** Resolves when nothing is going on in the background. */
     async idle(): Promise<void> {
-      while (running.size > 0) await Promise.all([...running].map(({ work }) => work));
+      while (running.size > 0) await Promise.all(running);
     },
   };
 }

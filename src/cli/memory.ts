@@ -42,7 +42,7 @@ export function addMemoryCommand(program: Command, { terminal }: CommandParts): 
 
   command("log", "every change of MEMORY.md, the newest first").action((_, self: Command) =>
     answer(self, async (files) => {
-      const changes = (await files.versions()).map(changeOf);
+      const changes = (await changesOf(files)).map(changeOf);
       const rows = changes.map(({ id, time, by, added, removed }) => [
         String(id),
         spoken(time),
@@ -57,7 +57,7 @@ export function addMemoryCommand(program: Command, { terminal }: CommandParts): 
   command("diff [id]", "what a change did to MEMORY.md (default: the last one)").action(
     (id: string | undefined, _, self: Command) =>
       answer(self, async (files) => {
-        const version = found(await files.versions(), id);
+        const version = found(await changesOf(files), id);
         const diff = lineDiff(version.before, version.after);
         const title = `change ${version.id}, ${spoken(version.time)}, by ${spelledOut(version.by)}`;
         const text = [styled(terminal, "bold", title), ...diffText(terminal, diff)].join("\n");
@@ -68,25 +68,23 @@ export function addMemoryCommand(program: Command, { terminal }: CommandParts): 
   command("undo", "takes the last change of MEMORY.md back, as a change that can itself be undone").action(
     (_, self: Command) =>
       answer(self, async (files) => {
-        await files.recover();
-        const last = found(await files.versions(), undefined);
-        const from = await files.memory();
-        const change = `Change ${last.id} (${spoken(last.time)}, by ${spelledOut(last.by)})`;
-        if (from === last.before) {
-          return { text: `${change} has been taken back by hand already.`, json: { undone: null, change: null } };
-        }
-        if (!(await files.commit({ by: { kind: "undo" }, entry: "", memory: { from, to: last.before } }))) {
+        const last = found(await changesOf(files), undefined);
+        const memory = { from: last.after, to: last.before };
+        if (!(await files.commit({ by: { kind: "undo" }, entry: "", memory }))) {
           throw new UserError("MEMORY.md was changed at this very moment.", "Look at it, and try again.");
         }
         const [undo] = await files.versions();
-        const alsoEdits = from === last.after ? "" : " MEMORY.md had been edited since; that is taken back as well.";
-        const text = `${change} is taken back.${alsoEdits}`;
-        return {
-          text: `${text}\n\`nanogate memory undo\` brings it back.`,
-          json: { undone: last.id, change: undo?.id },
-        };
+        const change = `Change ${last.id} (${spoken(last.time)}, by ${spelledOut(last.by)})`;
+        const text = `${change} is taken back. \`nanogate memory undo\` brings it back.`;
+        return { text, json: { undone: last.id, change: undo?.id } };
       }),
   );
+}
+
+/** All changes, those made by hand since the last time included; the newest first. */
+async function changesOf(files: MemoryFiles): Promise<readonly MemoryVersion[]> {
+  await files.noticeEdits();
+  return files.versions();
 }
 
 type Work = (files: MemoryFiles) => Promise<{ readonly text: string; readonly json: unknown }>;

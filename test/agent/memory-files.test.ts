@@ -278,6 +278,24 @@ describe("the versions of MEMORY.md", () => {
     ]);
   });
 
+  it("tell of edits too, whoever made them, once somebody has looked", async () => {
+    const house = openFiles();
+    house.write("MEMORY.md", "from nanobot");
+    await house.files.noticeEdits();
+    expect(await house.files.versions()).toEqual([]);
+    house.write("MEMORY.md", "by a tool");
+    // Another process, as if this one had been started again.
+    for (let times = 0; times < 2; times++) await house.open().noticeEdits();
+    house.write("MEMORY.md", "by hand");
+    await house.files.commit({ ...change, memory: { from: "by hand", to: "summarised" } });
+    for (let times = 0; times < 2; times++) await house.files.noticeEdits();
+    expect((await house.files.versions()).map(({ by, before, after }) => [by, before, after])).toEqual([
+      [key, "by hand", "summarised"],
+      ["edit", "by a tool", "by hand"],
+      ["edit", "from nanobot", "by a tool"],
+    ]);
+  });
+
   it("do not grow with changes that change nothing", async () => {
     const house = openFiles();
     house.write("MEMORY.md", "same");

@@ -408,6 +408,19 @@ describe("/new", () => {
   });
 });
 
+describe("an edit of MEMORY.md", () => {
+  it("by the model's own tools is noticed with the next prompt, and can be taken back like any change", async () => {
+    const house = openMemoryHouse({ model: talkingModel(async () => saves("s")) });
+    house.write("MEMORY.md", "facts");
+    await house.say(key, "remember nonsense");
+    await house.memory.idle();
+    house.write("MEMORY.md", "nonsense");
+    await house.say(key, "and now?");
+    await house.memory.idle();
+    expect(await house.folders.of(key).versions()).toMatchObject([{ by: "edit", before: "facts", after: "nonsense" }]);
+  });
+});
+
 describe("memory of each chat for itself", () => {
   it("shows no chat another's, in files and in prompts", async () => {
     const prompts: string[] = [];
