@@ -3,6 +3,7 @@ import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { replaceFile } from "../util/atomic-write.js";
 import { reasonOf } from "../util/errors.js";
+import { withOwnSignal } from "../util/own-signal.js";
 import type { APIAttachment } from "discord.js";
 import type { ChannelWorld } from "./channel.js";
 import { attachmentMarker } from "./discord-inbound.js";
@@ -35,13 +36,8 @@ function fileName({ id, filename }: APIAttachment): string {
 }
 
 async function download(url: string, path: string, world: ChannelWorld, signal: AbortSignal): Promise<void> {
-  const stopped = new AbortController();
-  const stop = (): void => stopped.abort(signal.reason);
-  const timer = setTimeout(() => stopped.abort(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    signal.throwIfAborted();
-    const response = await world.fetch(url, { signal: stopped.signal });
+  await withOwnSignal(signal, timeoutMs, async (own) => {
+    const response = await world.fetch(url, { signal: own });
     if (!response.ok || !response.body) throw new Error(`the server answered ${response.status}`);
     const { body } = response;
     await mkdir(world.mediaFolder, { recursive: true });
@@ -53,9 +49,5 @@ async function download(url: string, path: string, world: ChannelWorld, signal: 
         await file.write(chunk);
       }
     });
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", stop);
-    stopped.abort();
-  }
+  });
 }

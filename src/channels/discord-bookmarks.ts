@@ -7,8 +7,12 @@ import { fileTime } from "../util/clock.js";
 import { errorCode, reasonOf } from "../util/errors.js";
 import type { World } from "../world.js";
 
-/** Where a Discord channel is: in a guild or, without one, between two people; a thread has a parent. */
-export type Place = { readonly guild?: string | undefined; readonly parent?: string | undefined };
+/** Where a Discord channel is: in a guild or, without one, between us and a person; a thread has a parent. */
+export type Place = {
+  readonly guild?: string | undefined;
+  readonly parent?: string | undefined;
+  readonly person?: string | undefined;
+};
 
 export type Bookmark = Place & {
   /** The newest message that has been stored, or was none of our business. */
@@ -29,6 +33,7 @@ const fileShape = z.object({
       last: z.string().check(z.regex(/^\d+$/)),
       guild: z.optional(z.string()),
       parent: z.optional(z.string()),
+      person: z.optional(z.string()),
       heard: z.optional(z.boolean()),
     }),
   ),
@@ -91,12 +96,12 @@ export async function openBookmarks(path: string, world: World, signal: AbortSig
     get: (channel) => marks.get(channel),
     all: () => [...marks],
     newest: () => [...marks.values()].map(({ last }) => last).reduce(laterOf, undefined),
-    move(channel, { guild, parent }, last, heard = false) {
+    move(channel, { guild, parent, person }, last, heard = false) {
       const known = marks.get(channel);
       if (known && !isLater(last, known.last)) return;
       // Taken out first, so that the map is in the order of the last message.
       marks.delete(channel);
-      marks.set(channel, { last, guild, parent, heard: heard || known?.heard });
+      marks.set(channel, { last, guild, parent, person: person ?? known?.person, heard: heard || known?.heard });
       if (marks.size > most) drop(marks);
       touch();
     },

@@ -27,6 +27,10 @@ export type ReaderParts = {
   readonly ask: (path: `/${string}`, query?: URLSearchParams) => Promise<unknown>;
   /** Tells the person who gave a command, and nobody else, something about it. */
   readonly acknowledge: (interaction: APIChatInputApplicationCommandInteraction, text: string) => Promise<void>;
+  /** People who may write to us at any time, by id. */
+  readonly people: readonly string[];
+  /** The private chat with one of them. */
+  readonly privateChat: (person: string) => Promise<unknown>;
   readonly bookmarks: Bookmarks;
   readonly policy: Policy;
   readonly link: Link;
@@ -52,7 +56,7 @@ export type Reader = Listener & {
 };
 
 export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
-  const { ask, acknowledge, bookmarks, policy, link, world, failed, echoed } = parts;
+  const { ask, acknowledge, people, privateChat, bookmarks, policy, link, world, failed, echoed } = parts;
   const lanes = createKeyedMutex();
   /** Where the channels are that somebody may write in. */
   const places = new Map<string, Place>();
@@ -82,6 +86,21 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
       places.set(channel, { guild, parent });
       // The channels of a guild wait until it introduces itself: it says where something was written.
       if (guild === undefined) inLane(channel, () => catchUp(channel));
+    }
+    const known = new Set(bookmarks.all().map(([, { person }]) => person));
+    for (const person of people) if (!known.has(person)) inLane(`with ${person}`, () => meetPerson(person));
+  }
+
+  /** Discord does not list private chats: one that was opened while we were away has to be asked for by the person. */
+  async function meetPerson(person: string): Promise<void> {
+    try {
+      const chat = (await privateChat(person)) as { readonly id: string; readonly last_message_id?: string | null };
+      inLane(chat.id, () => meetChannel(chat.id, { person }, chat.last_message_id ?? undefined, "0"));
+    } catch (error) {
+      // Somebody we share no server with yet.
+      if (!signal.aborted && statusOf(error) === undefined) {
+        world.log.warn(`Discord: no private chat with ${person}: ${reasonOf(error)}`);
+      }
     }
   }
 
@@ -177,9 +196,8 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
     bookmarks.move(message.channel_id, place, message.id, forUs);
   }
 
-  /** Where a live message was said. An old thread that wakes up was not introduced. */
-  async function placeOf(channel: string, guild: string | undefined): Promise<Place> {
-    if (guild === undefined) return {};
+  /** Where in a guild a live message was said. An old thread that wakes up was not introduced. */
+  async function placeIn(guild: string, channel: string): Promise<Place> {
     const known = places.get(channel);
     if (known) return known;
     const found = await askPatiently<{ readonly type: number; readonly parent_id?: string | null }>(
@@ -193,9 +211,9 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
   function hearMessage(message: GatewayMessageCreateDispatchData): void {
     if (message.author.id === me && message.nonce !== undefined) echoed(String(message.nonce), message.id);
     inLane(message.channel_id, async () => {
-      const { id, channel_id: channel, guild_id: guild } = message;
+      const { id, channel_id: channel, guild_id: guild, author } = message;
       await catchUp(channel);
-      const place = await placeOf(channel, guild);
+      const place = guild !== undefined ? await placeIn(guild, channel) : author.id === me ? {} : { person: author.id };
       if (!isOpen(policy, channel, place)) return;
       if (!bookmarks.get(channel)) await firstSight(channel, place, String(BigInt(id) - 1n));
       await handle(message, place);

@@ -6,6 +6,7 @@ import type { APIChatInputApplicationCommandInteraction, APIMessage, RawFile, Re
 import * as z from "zod/mini";
 import type { Address } from "../message.js";
 import { errorCode, reasonOf } from "../util/errors.js";
+import { withOwnSignal } from "../util/own-signal.js";
 import { maybeText, section, text, textList } from "../util/settings.js";
 import { defineChannel, SendFailure, type Sending } from "./channel.js";
 import { channelOf, slashCommands } from "./discord-inbound.js";
@@ -15,8 +16,12 @@ const usualApi = "https://discord.com/api";
 const usualGateway = /^wss:\/\/gateway\.discord\.gg\//;
 /** discord.js waits out a rate limit up to this; a longer one is for delivery to plan with. */
 const patienceMs = 1000;
+/** A large file may take its time; anything else is cut off by discord.js after fifteen seconds. */
+const requestMs = 120_000;
 /** No server lets a bot send more than this. */
 const largestFile = 100 * 1024 * 1024;
+/** Discord frowns on bots that open private chats by the dozen. */
+const mostPeople = 10;
 /** Own messages that were seen lately, by nonce. */
 const echoesKept = 1000;
 
@@ -32,7 +37,7 @@ export const discord = defineChannel({
     apiRoot: z.prefault(maybeText(), ""),
     gatewayUrl: z.prefault(maybeText(), ""),
   }),
-  async create({ token, groupPolicy, allowChannels, apiRoot, gatewayUrl }, world) {
+  async create({ token, allowFrom, groupPolicy, allowChannels, apiRoot, gatewayUrl }, world) {
     const [library, { openBookmarks }, { sortFailure }, { listen }, { createReader }, { splitForDiscord }] =
       await Promise.all([
         import("discord.js"),
@@ -54,19 +59,12 @@ export const discord = defineChannel({
     let commandsKnown = false;
 
     const request = async (method: Method, path: `/${string}`, options: RequestData, signal: AbortSignal) => {
-      // discord.js never takes its listener off the signal: one that lasts as long as the gateway would fill up.
-      const own = new AbortController();
-      const stop = (): void => own.abort(signal.reason);
-      signal.addEventListener("abort", stop, { once: true });
+      // discord.js never takes its listener off the signal it is given.
       try {
-        signal.throwIfAborted();
-        return await rest[method](path, { ...options, signal: own.signal });
-      } catch (error) {
+        return await withOwnSignal(signal, requestMs, (own) => rest[method](path, { ...options, signal: own }));
+      } finally {
         // After a refusal discord.js forgets the token; yet it may have been a passing fault.
         rest.setToken(token);
-        throw error;
-      } finally {
-        signal.removeEventListener("abort", stop);
       }
     };
 
@@ -127,6 +125,9 @@ export const discord = defineChannel({
           {
             ask: (path, query) => request("get", path, query ? { query } : {}, stop.signal),
             acknowledge: (interaction, text) => acknowledge(interaction, text, stop.signal),
+            people: allowFrom.filter((name) => /^\d{15,}$/.test(name)).slice(0, mostPeople),
+            privateChat: (person) =>
+              request("post", "/users/@me/channels", { body: { recipient_id: person } }, stop.signal),
             bookmarks,
             policy: { groupPolicy, allowChannels },
             link,

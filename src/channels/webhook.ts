@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { basename } from "node:path";
 import * as z from "zod/mini";
 import { errorCode, reasonOf, UserError } from "../util/errors.js";
+import { withOwnSignal } from "../util/own-signal.js";
 import { maybeText, section, text, textList, whole } from "../util/settings.js";
 import { defineChannel, SendFailure, type Link, type Sending } from "./channel.js";
 
@@ -66,16 +67,11 @@ export const webhook = defineChannel({
           "X-Nanogate-Signature": sign(body),
           "Idempotency-Key": message.intent,
         };
-        const timeout = AbortSignal.timeout(answerMs);
-        const response = await fetch(url, {
-          method: "POST",
-          headers,
-          body,
+        const [response, answer] = await withOwnSignal(signal, answerMs, async (own) => {
           // A signed message is for this address and no other.
-          redirect: "manual",
-          signal: AbortSignal.any([signal, timeout]),
+          const taken = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal: own });
+          return [taken, await taken.text().catch(() => "")] as const;
         });
-        const answer = await response.text().catch(() => "");
         if (response.ok) return { id: idIn(answer) ?? message.intent };
         throw refusal(response);
       },

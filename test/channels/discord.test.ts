@@ -1,5 +1,5 @@
 /** The Discord channel: the real discord.js against a Discord of our own. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { SendFailure, type Sending } from "../../src/channels/channel.js";
@@ -333,6 +333,23 @@ describe("what is said while we are away", () => {
     expect(running.texts().toSorted()).toEqual([room, thread, channel].map((place) => `in ${place}`).toSorted());
   });
 
+  it("is fetched from a private chat that an allowed person opened meanwhile", async () => {
+    const house = await openDiscord();
+    const { fake, dm, ann } = house;
+    onTestFinished(() => fake.close());
+    const channel = await house.open({ allowFrom: [ann.id, "bob"] });
+    const asked = (): number => fake.requestsTo("POST /users/@me/channels").length;
+    const first = await startChannel({ ...house, channel });
+    await fake.until(() => asked() === 1 && existsSync(join(house.world.stateFolder, "discord.json")));
+    await first.end();
+    fake.say(dm, ann, "anybody there?");
+    const second = await startChannel({ ...house, channel });
+    await second.until(() => second.stored.length === 1);
+    expect(second.texts()).toEqual(["anybody there?"]);
+    expect(asked()).toBe(1);
+    expect(fake.violations).toEqual([]);
+  });
+
   it("before the very first start is history", async () => {
     const house = await openDiscord();
     const { fake, room, ann } = house;
@@ -396,7 +413,7 @@ describe("what is said while we are away", () => {
     await house.running.end();
     const path = join(world.stateFolder, "discord.json");
     const kept = JSON.parse(readFileSync(path, "utf8")) as { channels: Record<string, unknown> };
-    expect(kept.channels[dm]).toEqual({ last: id, heard: true });
+    expect(kept.channels[dm]).toEqual({ last: id, person: ann.id, heard: true });
     writeFileSync(path, "{");
     const running = await startChannel(house);
     fake.say(dm, ann, "2");

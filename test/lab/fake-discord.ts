@@ -64,6 +64,7 @@ type Channel = {
   readonly type: number;
   readonly guild?: string;
   readonly parent?: string;
+  readonly person?: string;
   readonly messages: Message[];
 };
 type Session = {
@@ -211,6 +212,10 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
       return message;
     },
     "POST /channels/:id/typing": (_request, [id = ""]) => void channelOf(id),
+    "POST /users/@me/channels": ({ body: { recipient_id: person } }) => {
+      if (typeof person !== "string") throw new Refusal(400, 50035, "Invalid Form Body: recipient_id");
+      return describeChannel(privateChat(person));
+    },
     "PUT /applications/:id/commands": ({ body }) => {
       commands = body;
       return body;
@@ -424,6 +429,13 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
     return id;
   }
 
+  function privateChat(person: string): Channel {
+    const known = [...channels.values()].find((channel) => channel.person === person);
+    const chat = known ?? { id: nextId(), type: 1, person, messages: [] };
+    channels.set(chat.id, chat);
+    return chat;
+  }
+
   function addMessage(channel: Channel, author: Person, content: string, extra: Extra): Message {
     const quoted = channel.messages.find(({ id }) => id === extra.replyTo);
     const attachments = (extra.files ?? []).map(({ name, bytes, claimedSize }) => {
@@ -495,11 +507,7 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
     addThread: (parent: string, { silent = false } = {}): string =>
       addChannel({ parent, type: 11, ...guildOf(channelOf(parent)) }, silent ? undefined : "THREAD_CREATE"),
     /** A private chat. Discord does not announce it; the first message does. */
-    addPrivateChat(): string {
-      const id = nextId();
-      channels.set(id, { id, type: 1, messages: [] });
-      return id;
-    },
+    addPrivateChat: (somebody: Person = person("somebody")): string => privateChat(somebody.id).id,
     removeChannel: (id: string): boolean => channels.delete(id),
 
     /** Somebody says something; the id of the message. */

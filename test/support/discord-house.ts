@@ -23,6 +23,7 @@ export async function openDiscord(settings: object = {}, options: FakeDiscordOpt
   const open = (changes: object = {}): Promise<Channel> =>
     discord.open({ token: fake.token, apiRoot: fake.apiRoot, ...settings, ...changes }, world);
   const guild = fake.addGuild();
+  const ann = fake.person("ann");
   return {
     fake,
     folder,
@@ -32,8 +33,8 @@ export async function openDiscord(settings: object = {}, options: FakeDiscordOpt
     channel: await open(),
     guild,
     room: fake.addChannel(guild),
-    dm: fake.addPrivateChat(),
-    ann: fake.person("ann"),
+    dm: fake.addPrivateChat(ann),
+    ann,
   };
 }
 
