@@ -1,0 +1,50 @@
+/** Requests to Discord's REST API: paced by discord.js, cancelled when told to, never repeated behind anyone's back. */
+import type * as DiscordJs from "discord.js";
+import type { RequestData } from "discord.js";
+import { withOwnSignal } from "../util/own-signal.js";
+import { sortFailure } from "./discord-failures.js";
+
+/** discord.js waits out a rate limit up to this; a longer one is for delivery to plan with. */
+const patienceMs = 1000;
+/** A large file may take its time; waiting for the first word of an answer is cut off by discord.js much earlier. */
+const requestMs = 120_000;
+
+type Request = (
+  method: "get" | "post" | "put" | "patch",
+  path: `/${string}`,
+  options: RequestData,
+  signal: AbortSignal,
+) => Promise<unknown>;
+
+export type DiscordRest = {
+  readonly request: Request;
+  /** The same for what goes out: an error says whether the message was taken. */
+  readonly deliver: Request;
+};
+
+export function createRest(library: typeof DiscordJs, api: string, token: string): DiscordRest {
+  // Retrying is delivery's business: it knows what was sent, and for how long to try.
+  const rejectOnRateLimit = ({ retryAfter }: { readonly retryAfter: number }): boolean => retryAfter > patienceMs;
+  const rest = new library.REST({ api, retries: 0, rejectOnRateLimit }).setToken(token);
+
+  const request: Request = async (method, path, options, signal) => {
+    try {
+      // discord.js never takes its listener off a signal.
+      return await withOwnSignal(signal, requestMs, (own) => rest[method](path, { ...options, signal: own }));
+    } finally {
+      // After a refusal discord.js forgets the token; yet it may have been a passing fault.
+      rest.setToken(token);
+    }
+  };
+
+  return {
+    request,
+    async deliver(...args) {
+      try {
+        return await request(...args);
+      } catch (error) {
+        throw sortFailure(error, library);
+      }
+    },
+  };
+}
