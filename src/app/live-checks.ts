@@ -1,4 +1,5 @@
 /** Tries keys and tokens where they are used, without spending anything: each check says who we are there, or throws. */
+import { setTimeout as pause } from "node:timers/promises";
 import { chooseProvider, type Environment, type ProviderSettings } from "../providers/registry.js";
 import { reasonOf, UserError } from "../util/errors.js";
 
@@ -72,16 +73,21 @@ export async function firstTelegramSender(
   fetch: Fetch,
   signal: AbortSignal,
 ): Promise<Person | undefined> {
-  const url = `${(apiRoot || telegramRoot).replace(/\/+$/, "")}/bot${token}/getUpdates?timeout=10&offset=-1`;
+  const url = `${(apiRoot || telegramRoot).replace(/\/+$/, "")}/bot${token}/getUpdates`;
+  // Without an offset nothing is acknowledged, and with a negative one everything older would be forgotten.
+  const body = JSON.stringify({ timeout: 10 });
+  const headers = { "content-type": "application/json" };
   while (!signal.aborted) {
-    const response = await fetch(url, { signal }).catch(() => undefined);
+    const response = await fetch(url, { method: "POST", headers, body, signal }).catch(() => undefined);
     if (!response?.ok) return undefined;
     const { result = [] } = jsonOf(await response.text()) as { result?: readonly Update[] };
-    for (const { message } of result) {
+    for (const { message } of result.toReversed()) {
       if (message?.chat?.type !== "private" || message.from?.id === undefined) continue;
       const { id, username, first_name: first = "" } = message.from;
       return { id: String(id), name: username === undefined ? first : `${first} (@${username})` };
     }
+    // Only others have written, and their messages would be given again at once.
+    if (result.length > 0) await pause(1000, undefined, { signal }).catch(() => {});
   }
   return undefined;
 }

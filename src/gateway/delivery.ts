@@ -1,4 +1,5 @@
 /** Sends what the outbox holds: in order within a chat, paced, tried again for hours if need be, and never unseen. */
+import { setMaxListeners } from "node:events";
 import type { Channel, Sending } from "../channels/channel.js";
 import { SendFailure } from "../channels/channel.js";
 import type { Address, Outbound } from "../message.js";
@@ -46,6 +47,8 @@ export function createDelivery(parts: DeliveryParts): Delivery {
   /** When the next message may leave, by channel. */
   const gates = new Map<string, Promise<void>>();
   const stopped = new AbortController();
+  // Every chat that something is sent to listens.
+  setMaxListeners(0, stopped.signal);
   const persist = createPersist({ sleep, log, ending: stopped.signal });
 
   const deliver = async (to: Address): Promise<void> => {

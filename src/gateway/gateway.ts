@@ -2,6 +2,7 @@
  * The path of a message: may this sender speak? is it /stop, which cannot wait its turn? then stored, queued in its
  * lane, thought about, written down, told. Whatever is killed when, each accepted message ends in one recorded outcome.
  */
+import { setMaxListeners } from "node:events";
 import type { Thought, TurnInput } from "../agent/turn.js";
 import type { TurnEvent } from "../agent/loop.js";
 import type { Channel } from "../channels/channel.js";
@@ -78,6 +79,7 @@ export function createGateway(parts: GatewayParts): Gateway {
   const { inbox, journal, outbox } = ledger;
   let closing = false;
   const ended = new AbortController();
+  setMaxListeners(0, ended.signal);
   const persist = createPersist({ sleep, log, ending: ended.signal });
   /** Items that are queued or at work. */
   const taken = new Set<number>();

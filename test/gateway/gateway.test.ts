@@ -1,23 +1,21 @@
 import { describe, expect, it } from "vitest";
 import type { Tool } from "../../src/agent/tools/tool.js";
 import { SendFailure } from "../../src/channels/channel.js";
-import { ModelError, type Reply } from "../../src/providers/provider.js";
+import { ModelError, type ModelRequest, type Reply } from "../../src/providers/provider.js";
+import { gate } from "../support/gate.js";
 import { Killed, openHouse } from "../support/house.js";
 import { call } from "../support/scripted-model.js";
-
-/** Something that can be waited for, and let go. */
-function gate(): { open: () => void; wait: Promise<void> } {
-  let open = (): void => {};
-  const wait = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { open, wait };
-}
 
 const probe = (run: () => string | Promise<string>): Tool => ({
   spec: { name: "probe", description: "", parameters: {} },
   call: async () => run(),
 });
+
+/** What was asked, without what comes with it. */
+function question({ messages }: ModelRequest): string | undefined {
+  const content = messages.at(-1)?.content;
+  return typeof content === "string" ? content.split("\n\n").at(-1) : undefined;
+}
 
 describe("a message that arrives", () => {
   it("is answered, stored and told once", async () => {
@@ -61,9 +59,8 @@ describe("a message that arrives", () => {
     const house = await openHouse({
       model: [
         async (request) => {
-          const text = String(request.messages.at(-1)?.content);
           if (asked++ === 0) await first.wait;
-          return { text: `re ${text.split("\n\n").at(-1)}` };
+          return { text: `re ${question(request)}` };
         },
       ],
     });
@@ -337,6 +334,149 @@ describe("a process that is killed", () => {
     await next.gateway.resume();
     await next.settle();
     expect(next.heard).toEqual(["ann: ok"]);
+    await next.close();
+  });
+});
+
+describe("a disk that cannot be written", () => {
+  const full = (point: string, times: number) => {
+    let left = times;
+    return (at: string): void => {
+      if (at === point && left-- > 0) throw new Error("ENOSPC: no space left on device");
+    };
+  };
+
+  it.each([
+    "before begin",
+    "before step",
+    "before tool start",
+    "before finish",
+    "before store",
+    "before appended",
+    "before sending",
+    "before sent",
+  ])("%s: the message waits and is answered once, and the chat hears nothing false", async (point) => {
+    let runs = 0;
+    const house = await openHouse({
+      model: [{ toolCalls: [call("probe", {})] }, { text: "done" }],
+      tools: [
+        probe(() => {
+          runs++;
+          return "result";
+        }),
+      ],
+      reach: full(point, 3),
+    });
+    await house.say("ann", "hi");
+    for (let wait = 0; wait < 3; wait++) {
+      await expect.poll(() => house.warnings.length).toBeGreaterThan(wait);
+      house.wake(60_000);
+    }
+    await house.settle();
+    expect(house.warnings.join()).toContain("no space left");
+    expect(house.heard).toEqual(["ann: done"]);
+    expect(runs).toBe(1);
+    expect(house.requests).toHaveLength(2);
+    expect((await house.rows("ann")).filter((row) => row === "user: hi")).toHaveLength(1);
+    expect(await house.outcomes()).toEqual(["hi: answered"]);
+    expect((await house.ledger.reports.entries("all", 1))[0]?.attempts).toBe(1);
+    await house.close();
+  });
+
+  it("holds up its own chat in order, and no other", async () => {
+    let broken = true;
+    let lane = "";
+    const house = await openHouse({
+      limit: 1,
+      model: [async (request) => ({ text: `re ${question(request)}` })],
+      reach: (point) => {
+        if (point === "before finish" && broken && lane === "ann") throw new Error("EIO");
+      },
+    });
+    lane = "ann";
+    await house.say("ann", "one");
+    await house.say("ann", "two");
+    await expect.poll(() => house.warnings.length).toBe(1);
+    lane = "bob";
+    await house.say("bob", "three");
+    await expect.poll(() => house.heard).toEqual(["bob: re three"]);
+    broken = false;
+    house.wake(60_000);
+    await house.settle();
+    expect(house.heard).toEqual(["bob: re three", "ann: re one", "ann: re two"]);
+    await house.close();
+  });
+
+  it("does not keep a gateway from ending; the next one goes on", async () => {
+    const house = await openHouse({ reach: full("before finish", Infinity) });
+    await house.say("ann", "hi");
+    await expect.poll(() => house.warnings.length).toBe(1);
+    await house.gateway.shutdown(10);
+    await house.ledger.close();
+    expect(house.heard).toEqual([]);
+    const next = await openHouse({ folder: house.folder });
+    await next.gateway.resume();
+    await next.settle();
+    expect(next.heard).toEqual(["ann: ok"]);
+    await next.close();
+  });
+});
+
+describe("the owner, while the gateway runs", () => {
+  it("puts a failed message back, and it is answered", async () => {
+    const house = await openHouse({ model: [new ModelError("auth", "no", "set a key"), { text: "now" }] });
+    await house.say("ann", "hi", "m1");
+    await house.settle();
+    await house.ledger.reports.retry("m1");
+    await house.gateway.resume();
+    await house.gateway.resume();
+    await house.settle();
+    expect(house.heard.slice(1)).toEqual(["ann: now"]);
+    expect(await house.outcomes()).toEqual(["hi: answered"]);
+    await house.close();
+  });
+
+  it("discards a message that is being thought about: nothing is stored, nothing is said", async () => {
+    const thinking = gate();
+    const house = await openHouse({ model: [async () => (await thinking.wait, { text: "late" })] });
+    await house.say("ann", "hi", "m1");
+    await house.say("ann", "next", "m2");
+    await expect.poll(() => house.requests.length).toBe(1);
+    await house.ledger.reports.discard("m1");
+    thinking.open();
+    await house.settle();
+    expect(house.heard).toEqual(["ann: late"]);
+    expect(await house.rows("ann")).toEqual(["user: next", "assistant: late"]);
+    expect(await house.outcomes()).toEqual(["hi: silent", "next: answered"]);
+    await house.close();
+  });
+
+  it("looks again while everything is at work: nothing is done twice", async () => {
+    const thinking = gate();
+    const house = await openHouse({ model: [async () => (await thinking.wait, { text: "once" })] });
+    await house.say("ann", "hi");
+    for (let look = 0; look < 3; look++) await house.gateway.resume();
+    thinking.open();
+    await house.settle();
+    expect(house.heard).toEqual(["ann: once"]);
+    expect(house.requests).toHaveLength(1);
+    await house.close();
+  });
+
+  it("a /stop that was cut off by a restart is not put to the model", async () => {
+    const house = await openHouse({
+      reach: (point) => {
+        if (point === "before begin") throw new Killed();
+      },
+    });
+    await house.say("ann", "/stop");
+    await house.settle();
+    house.kill();
+    const next = await openHouse({ folder: house.folder });
+    await next.gateway.resume();
+    await next.settle();
+    expect(next.heard).toEqual(["ann: No active task to stop."]);
+    expect(next.requests).toEqual([]);
     await next.close();
   });
 });

@@ -44,7 +44,8 @@ export async function openHouse(options: HouseOptions = {}) {
     try {
       options.reach?.(point);
     } catch (error) {
-      dead = true;
+      // Any other error is a write or a send that failed.
+      if (error instanceof Killed) dead = true;
       throw error;
     }
   };
@@ -91,7 +92,10 @@ export async function openHouse(options: HouseOptions = {}) {
     agent: {
       think,
       store: async (key, rows, again) => void (await storeTurn(sessions, key, rows, again)),
-      runCommand: async (text) => (text.trim() === "/help" ? { kind: "reply", text: "help" } : undefined),
+      runCommand: async (text) => {
+        if (text.trim() === "/help") return { kind: "reply", text: "help" };
+        return text.trim() === "/stop" ? { kind: "stop" } : undefined;
+      },
       stopSubagents: () => 0,
     },
     settings: { maxQueue: 20, sendProgress: false, sendToolHints: false, ...options.settings },
@@ -117,10 +121,14 @@ export async function openHouse(options: HouseOptions = {}) {
       await lanes.idle();
       await delivery.idle();
     },
-    /** Lets time pass: whoever sleeps wakes up. */
-    async later(ms: number): Promise<void> {
+    /** Whoever sleeps wakes up; nobody is waited for. */
+    wake(ms: number): void {
       time.now += ms;
       for (const wake of sleepers.splice(0)) wake();
+    },
+    /** Lets time pass, until nothing moves any more. */
+    async later(ms: number): Promise<void> {
+      this.wake(ms);
       await new Promise((done) => setImmediate(done));
       await this.settle();
     },

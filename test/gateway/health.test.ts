@@ -1,0 +1,89 @@
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createHealth } from "../../src/gateway/health.js";
+import { createLanes } from "../../src/gateway/lanes.js";
+import { openSqliteLedger } from "../../src/gateway/ledger-sqlite.js";
+import type { ChannelStatus } from "../../src/gateway/supervisor.js";
+import { temporaryFolder } from "../support/workspace.js";
+
+async function openHealth(...states: ChannelStatus["state"][]) {
+  const file = join(temporaryFolder(), "ledger.sqlite");
+  const ledger = await openSqliteLedger({ file, now: () => Date.now(), reach: () => {} });
+  const channels = states.map((state, at) => ({
+    name: `c${at}`,
+    state,
+    lastAliveMs: state === "up" ? 1000 : undefined,
+    restarts: at,
+    reason: undefined,
+  }));
+  const health = createHealth({ ledger, lanes: createLanes({ limit: 1 }), channels: () => channels, version: "1.2.3" });
+  const { server, port } = await health.listen("127.0.0.1", 0);
+  onTestFinished(async () => {
+    health.close();
+    server.closeAllConnections();
+    server.close();
+    await ledger.close();
+  });
+  return {
+    ledger,
+    get: async (path: string, method = "GET") => {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, { method });
+      const text = await response.text();
+      return { status: response.status, text, json: (): unknown => JSON.parse(text) };
+    },
+  };
+}
+
+describe("health", () => {
+  it.each([
+    ["no channel at all", [], 200],
+    ["all up", ["up", "up"], 200],
+    ["one deaf", ["up", "deaf"], 503],
+    ["one starting", ["starting"], 503],
+    ["one down", ["up", "down"], 503],
+  ] as const)("/readyz with %s", async (_, states, status) => {
+    const { get } = await openHealth(...states);
+    expect(await get("/readyz")).toMatchObject({ status });
+    expect(await get("/healthz")).toMatchObject({ status: 200 });
+  });
+
+  it("/status tells version, channels, lanes and ledger", async () => {
+    const { get, ledger } = await openHealth("up");
+    await ledger.inbox.accept(
+      { id: "1", from: { channel: "c0", chat: "x" }, sender: [], text: "hi", media: [] },
+      "c0:x",
+    );
+    expect((await get("/status")).json()).toMatchObject({
+      version: "1.2.3",
+      pid: process.pid,
+      ready: true,
+      channels: [{ name: "c0", state: "up" }],
+      lanes: { lanes: 0, queued: 0 },
+      ledger: { open: 1, unsent: 0, dead: 0 },
+    });
+  });
+
+  it("/metrics is Prometheus text", async () => {
+    const { get } = await openHealth("up", "deaf");
+    const { text } = await get("/metrics");
+    const lines = text.trim().split("\n");
+    const sample = /^[a-z_:][a-z0-9_:]*(\{[a-z_]+="[^"\\]*"(,[a-z_]+="[^"\\]*")*\})? -?[0-9.e+-]+$/i;
+    for (const line of lines) {
+      if (line !== "" && !/^# (HELP|TYPE) nanogate_\w+ .+/.test(line)) expect(line).toMatch(sample);
+    }
+    expect(lines).toContain('nanogate_channel_up{channel="c0"} 1');
+    expect(lines).toContain('nanogate_channel_up{channel="c1"} 0');
+    expect(lines).toContain("nanogate_ready 0");
+    expect(lines).toContain("nanogate_oldest_open_seconds 0");
+    const typed = lines.flatMap((line) => /^# TYPE (\S+)/.exec(line)?.[1] ?? []);
+    expect(new Set(typed).size).toBe(typed.length);
+  });
+
+  it("takes nothing but GET, and names what there is", async () => {
+    const { get } = await openHealth();
+    expect(await get("/status", "POST")).toMatchObject({ status: 405 });
+    const lost = await get("/elsewhere");
+    expect(lost.status).toBe(404);
+    expect(lost.text).toContain("/healthz");
+  });
+});

@@ -1,0 +1,445 @@
+/** What every ledger owes, whatever it is kept in. */
+import { describe, expect, it } from "vitest";
+import type { FinishedTurn, Item, Ledger, Outcome, Progress } from "../../src/gateway/ledger.js";
+import type { Inbound, Outbound } from "../../src/message.js";
+
+export type LedgerBench = {
+  /** Opens the same ledger, again and again, also side by side. */
+  readonly open: () => Promise<Ledger>;
+  /** Moves the ledger's clock. */
+  readonly pass: (ms: number) => void;
+};
+
+const message = (id: string, text = "hi", chat = "ann"): Inbound => ({
+  id,
+  from: { channel: "fake", chat },
+  sender: ["ann"],
+  text,
+  media: [],
+});
+const said = (text: string, chat = "ann"): Outbound => ({ kind: "text", to: { channel: "fake", chat }, text });
+const turn = (texts: readonly string[], outcome: Outcome = { kind: "answered" }, chat = "ann"): FinishedTurn => ({
+  rows: [{ role: "user", content: "hi" }],
+  messages: texts.map((text) => said(text, chat)),
+  outcome,
+});
+
+async function accept(ledger: Ledger, id: string, text?: string, chat?: string): Promise<Item> {
+  const item = await ledger.inbox.accept(message(id, text, chat), `fake:${chat ?? "ann"}`);
+  if (item === "repeat") throw new Error(`${id} is known`);
+  return item;
+}
+
+async function begin(ledger: Ledger, item: Item): Promise<Progress> {
+  const progress = await ledger.journal.begin(item);
+  if (progress === "over") throw new Error("it is over");
+  return progress;
+}
+
+/** All the way until only the sending is left. */
+async function answer(ledger: Ledger, item: Item, made: FinishedTurn): Promise<void> {
+  await begin(ledger, item);
+  await ledger.journal.finish(item, made);
+  await ledger.journal.appended(item);
+}
+
+async function next(ledger: Ledger, chat = "ann") {
+  const part = await ledger.outbox.next("fake", chat);
+  if (!part) throw new Error("nothing is to be sent");
+  return part;
+}
+
+async function send(ledger: Ledger, chat = "ann"): Promise<string> {
+  const part = await next(ledger, chat);
+  await ledger.outbox.change(part, { kind: "sending" });
+  await ledger.outbox.change(part, { kind: "sent", receipt: `r${part.id}` });
+  return part.message.kind === "text" ? part.message.text : part.message.path;
+}
+
+const outcomeOf = async (ledger: Ledger, id: string) => (await ledger.reports.trace(id))?.entry;
+
+export function describeLedger(name: string, bench: () => LedgerBench): void {
+  describe(`${name}: the inbox`, () => {
+    it("takes a message once, also after it was opened again", async () => {
+      const { open } = bench();
+      const ledger = await open();
+      await accept(ledger, "1");
+      expect(await ledger.inbox.accept(message("1", "other words"), "fake:ann")).toBe("repeat");
+      await ledger.close();
+      const again = await open();
+      expect(await again.inbox.accept(message("1"), "fake:ann")).toBe("repeat");
+      await again.close();
+    });
+
+    it("knows ids by channel: another platform may have the same", async () => {
+      const ledger = await bench().open();
+      await accept(ledger, "1");
+      const other = { ...message("1"), from: { channel: "other", chat: "ann" } };
+      expect(await ledger.inbox.accept(other, "other:ann")).not.toBe("repeat");
+      await ledger.close();
+    });
+
+    it("gives back what is open in the order of arrival, whole", async () => {
+      const { open } = bench();
+      const ledger = await open();
+      for (const id of ["b", "a", "c"]) await accept(ledger, id, `text ${id}`);
+      await ledger.close();
+      const again = await open();
+      const items = await again.inbox.open();
+      expect(items.map(({ message: { id, text } }) => [id, text])).toEqual([
+        ["b", "text b"],
+        ["a", "text a"],
+        ["c", "text c"],
+      ]);
+      expect(items[0]?.message).toEqual(message("b", "text b"));
+      await again.close();
+    });
+
+    it("does not give back what only has to be sent", async () => {
+      const ledger = await bench().open();
+      await answer(ledger, await accept(ledger, "1"), turn(["ok"]));
+      expect(await ledger.inbox.open()).toEqual([]);
+      expect(await ledger.outbox.waiting()).toEqual([{ channel: "fake", chat: "ann" }]);
+      await ledger.close();
+    });
+
+    it("knows who has been heard", async () => {
+      const ledger = await bench().open();
+      await accept(ledger, "1");
+      expect(await ledger.inbox.knows({ channel: "fake", chat: "ann" })).toBe(true);
+      expect(await ledger.inbox.knows({ channel: "fake", chat: "bob" })).toBe(false);
+      expect(await ledger.inbox.knows({ channel: "other", chat: "ann" })).toBe(false);
+      await ledger.close();
+    });
+
+    it.each([
+      ["a NUL", "a\0b"],
+      ["a lone surrogate", "a\ud800b"],
+      ["a megabyte", "x".repeat(1_000_000)],
+      ["emoji, line ends, quotes", "👩‍👩‍👧 \r\n \u2028 '\"`; DROP TABLE inbox"],
+    ])("keeps %s", async (_, text) => {
+      const { open } = bench();
+      const ledger = await open();
+      const item = await accept(ledger, `id${text.slice(0, 3)}`, text);
+      await begin(ledger, item);
+      const row = { role: "assistant", content: text };
+      await ledger.journal.keep(item, { kind: "row", now: row, stored: row });
+      await ledger.journal.finish(item, {
+        rows: [row],
+        messages: [said(text)],
+        outcome: { kind: "answered", reason: text },
+      });
+      await ledger.close();
+      const again = await open();
+      const [found] = await again.inbox.open();
+      expect(found?.message.text).toBe(text);
+      const { steps, finished } = await begin(again, item);
+      expect(steps).toEqual([{ kind: "row", now: row, stored: row }]);
+      expect(finished?.rows).toEqual([row]);
+      await again.journal.appended(item);
+      expect((await next(again)).message).toEqual(said(text));
+      expect(await again.inbox.accept(message(`id${text.slice(0, 3)}`), "fake:ann")).toBe("repeat");
+      await again.close();
+    });
+  });
+
+  describe(`${name}: the journal`, () => {
+    it("counts attempts over restarts; one that was broken off on purpose does not count", async () => {
+      const { open } = bench();
+      const ledger = await open();
+      const item = await accept(ledger, "1");
+      expect((await begin(ledger, item)).attempt).toBe(1);
+      await ledger.close();
+      const again = await open();
+      expect((await begin(again, item)).attempt).toBe(2);
+      await again.journal.release(item);
+      expect((await begin(again, item)).attempt).toBe(2);
+      await again.close();
+    });
+
+    it("gives back the finished steps in their order", async () => {
+      const ledger = await bench().open();
+      const [item, other] = [await accept(ledger, "1"), await accept(ledger, "2")];
+      await begin(ledger, item);
+      const steps = [
+        { kind: "row", now: { role: "assistant", content: "a" }, stored: { role: "assistant", content: "A" } },
+        { kind: "started", call: "c1", name: "exec" },
+        { kind: "row", now: { role: "tool", name: "exec" }, stored: { role: "tool", name: "exec" } },
+      ] as const;
+      for (const step of steps) await ledger.journal.keep(item, step);
+      expect((await begin(ledger, item)).steps).toEqual(steps);
+      expect((await begin(ledger, other)).steps).toEqual([]);
+      await ledger.close();
+    });
+
+    it("holds back what a turn says until the turn is saved", async () => {
+      const { open } = bench();
+      const ledger = await open();
+      const item = await accept(ledger, "1");
+      await begin(ledger, item);
+      await ledger.journal.finish(item, turn(["one", "two"]));
+      expect(await ledger.outbox.next("fake", "ann")).toBeUndefined();
+      expect(await ledger.outbox.waiting()).toEqual([]);
+      await ledger.close();
+      const again = await open();
+      const { finished, appended } = await begin(again, item);
+      expect({ finished, appended }).toEqual({ finished: turn(["one", "two"]), appended: false });
+      await again.journal.appended(item);
+      expect(await send(again)).toBe("one");
+      expect(await send(again)).toBe("two");
+      await again.close();
+    });
+
+    it.each([
+      ["answered", { kind: "answered" }],
+      ["silent", { kind: "silent", reason: "stopped" }],
+      ["failed", { kind: "failed", reason: "the model is down" }],
+      ["dead", { kind: "dead", reason: "failed 3 times" }],
+    ] as const)("gives a message its outcome once: %s", async (kind, outcome) => {
+      const ledger = await bench().open();
+      const item = await accept(ledger, "1");
+      await answer(ledger, item, turn(kind === "silent" ? [] : ["a", "b"], outcome));
+      if (kind !== "silent") {
+        await send(ledger);
+        expect((await outcomeOf(ledger, "1"))?.outcome).toBeUndefined();
+        await send(ledger);
+      }
+      expect(await outcomeOf(ledger, "1")).toMatchObject({ outcome: kind });
+      const trace = await ledger.reports.trace("1");
+      expect(trace?.events.filter(({ what }) => what === "finished")).toHaveLength(1);
+      await ledger.close();
+    });
+
+    it("says failed when an answer could not be delivered, whatever became of its other parts", async () => {
+      const ledger = await bench().open();
+      await answer(ledger, await accept(ledger, "1"), turn(["a", "b"]));
+      await ledger.outbox.change(await next(ledger), { kind: "never", reason: "blocked" });
+      expect((await outcomeOf(ledger, "1"))?.outcome).toBeUndefined();
+      await send(ledger);
+      expect(await outcomeOf(ledger, "1")).toMatchObject({ outcome: "failed", reason: "not delivered: blocked" });
+      await ledger.close();
+    });
+
+    it("waits with the outcome for what was said on the way", async () => {
+      const ledger = await bench().open();
+      const item = await accept(ledger, "1");
+      await ledger.outbox.add([said("working on it")], item);
+      await answer(ledger, item, turn([]));
+      expect((await outcomeOf(ledger, "1"))?.outcome).toBeUndefined();
+      await send(ledger);
+      expect((await outcomeOf(ledger, "1"))?.outcome).toBe("answered");
+      await ledger.close();
+    });
+  });
+
+  describe(`${name}: the outbox`, () => {
+    it("keeps the order within a chat; what is held back holds back what comes after it", async () => {
+      const ledger = await bench().open();
+      const item = await accept(ledger, "1");
+      await begin(ledger, item);
+      await ledger.outbox.add([said("first")]);
+      await ledger.journal.finish(item, turn(["second"]));
+      await ledger.outbox.add([said("third"), said("elsewhere", "bob")]);
+      expect(await send(ledger)).toBe("first");
+      expect(await ledger.outbox.next("fake", "ann")).toBeUndefined();
+      expect(await send(ledger, "bob")).toBe("elsewhere");
+      await ledger.journal.appended(item);
+      expect([await send(ledger), await send(ledger)]).toEqual(["second", "third"]);
+      await ledger.close();
+    });
+
+    it("says that a try may have arrived if nobody came to tell how it ended", async () => {
+      const { open } = bench();
+      const ledger = await open();
+      await ledger.outbox.add([said("one")]);
+      const part = await next(ledger);
+      expect(part).toMatchObject({ mayRepeat: false, attempts: 0 });
+      await ledger.outbox.change(part, { kind: "sending" });
+      await ledger.close();
+      const again = await open();
+      expect(await again.outbox.waiting()).toHaveLength(1);
+      expect(await next(again)).toMatchObject({ id: part.id, mayRepeat: true, attempts: 1 });
+      await again.close();
+    });
+
+    it("remembers when to try again, and whether it may be a repeat, over a restart", async () => {
+      const { open } = bench();
+      const ledger = await open();
+      await ledger.outbox.add([said("one")]);
+      const part = await next(ledger);
+      await ledger.outbox.change(part, { kind: "sending" });
+      await ledger.outbox.change(part, { kind: "later", at: 77, reason: "slow down", mayRepeat: false });
+      expect(await next(ledger)).toMatchObject({ nextAt: 77, mayRepeat: false, attempts: 1 });
+      await ledger.outbox.change(part, { kind: "sending" });
+      await ledger.outbox.change(part, { kind: "later", at: 88, reason: "who knows", mayRepeat: true });
+      await ledger.close();
+      const again = await open();
+      expect(await next(again)).toMatchObject({ nextAt: 88, mayRepeat: true, attempts: 2 });
+      await again.close();
+    });
+  });
+
+  describe(`${name}: the owner`, () => {
+    it("finds a message by our id, by the platform's, and by the part of it that people see", async () => {
+      const ledger = await bench().open();
+      const { trace } = await accept(ledger, "-100/77", "find me");
+      for (const id of [trace, "-100/77", "77"]) {
+        expect((await ledger.reports.trace(id))?.entry).toMatchObject({
+          trace,
+          text: "find me",
+          platformId: "-100/77",
+        });
+      }
+      for (const id of ["7", "100/77", ""]) expect(await ledger.reports.trace(id)).toBeUndefined();
+      await ledger.close();
+    });
+
+    it("reads the whole life of a message in order", async () => {
+      const { open, pass } = bench();
+      const ledger = await open();
+      const item = await accept(ledger, "1");
+      pass(5);
+      await begin(ledger, item);
+      await ledger.journal.keep(item, { kind: "started", call: "c1", name: "exec" });
+      await ledger.journal.finish(item, turn(["a"]));
+      await ledger.journal.appended(item);
+      pass(10);
+      await send(ledger);
+      const events = (await ledger.reports.trace("1"))?.events ?? [];
+      expect(events.map(({ what }) => what)).toEqual([
+        "received",
+        "attempt",
+        "tool started",
+        "turn finished",
+        "saved",
+        "sending",
+        "sent",
+        "finished",
+      ]);
+      expect(events.map(({ at }) => at - item.receivedAt)).toEqual([0, 5, 5, 5, 5, 15, 15, 15]);
+      await ledger.close();
+    });
+
+    it("sees problems apart from the rest, the newest first", async () => {
+      const ledger = await bench().open();
+      await answer(ledger, await accept(ledger, "fine"), turn([]));
+      await answer(ledger, await accept(ledger, "bad"), turn([], { kind: "failed", reason: "x" }));
+      await answer(ledger, await accept(ledger, "poison"), turn([], { kind: "dead", reason: "y" }));
+      await accept(ledger, "open");
+      const ids = async (filter: "problems" | "all", limit = 10) =>
+        (await ledger.reports.entries(filter, limit)).map(({ platformId }) => platformId);
+      expect(await ids("problems")).toEqual(["open", "poison", "bad"]);
+      expect(await ids("all")).toEqual(["open", "poison", "bad", "fine"]);
+      expect(await ids("all", 2)).toEqual(["open", "poison"]);
+      expect(await ledger.reports.summary()).toMatchObject({ open: 1, dead: 1, unsent: 0, outcomes: { failed: 1 } });
+      await ledger.close();
+    });
+
+    it("puts a failed message back: it is thought about again, and only the new attempt counts", async () => {
+      const ledger = await bench().open();
+      const item = await accept(ledger, "1");
+      await answer(ledger, item, turn(["sorry"], { kind: "failed", reason: "down" }));
+      await ledger.outbox.change(await next(ledger), { kind: "never", reason: "blocked" });
+      expect(await ledger.reports.retry("1")).toBe(true);
+      expect((await ledger.inbox.open()).map(({ id }) => id)).toEqual([item.id]);
+      const progress = await begin(ledger, item);
+      expect(progress).toMatchObject({ attempt: 1, steps: [], finished: undefined });
+      await ledger.journal.finish(item, turn(["answer"]));
+      await ledger.journal.appended(item);
+      expect(await send(ledger)).toBe("answer");
+      expect(await outcomeOf(ledger, "1")).toMatchObject({ outcome: "answered" });
+      await ledger.close();
+    });
+
+    it("puts an undelivered answer back: only the sending is tried again", async () => {
+      const ledger = await bench().open();
+      await answer(ledger, await accept(ledger, "1"), turn(["a", "b"]));
+      await send(ledger);
+      await ledger.outbox.change(await next(ledger), { kind: "never", reason: "blocked" });
+      expect(await ledger.reports.retry("1")).toBe(true);
+      expect(await ledger.inbox.open()).toEqual([]);
+      expect(await send(ledger)).toBe("b");
+      expect(await outcomeOf(ledger, "1")).toMatchObject({ outcome: "answered" });
+      await ledger.close();
+    });
+
+    it("can put back only what has failed", async () => {
+      const ledger = await bench().open();
+      await accept(ledger, "open");
+      await answer(ledger, await accept(ledger, "fine"), turn([]));
+      for (const id of ["open", "fine", "unknown"]) expect(await ledger.reports.retry(id)).toBe(false);
+      await ledger.close();
+    });
+
+    it.each([
+      ["before anybody began", async () => {}],
+      ["during a turn", async (ledger: Ledger, item: Item) => void (await begin(ledger, item))],
+      ["with parts waiting", (ledger: Ledger, item: Item) => answer(ledger, item, turn(["a", "b"]))],
+      ["dead", (ledger: Ledger, item: Item) => answer(ledger, item, turn([], { kind: "dead" }))],
+    ])("discards for good: %s", async (_, prepare) => {
+      const ledger = await bench().open();
+      const item = await accept(ledger, "1");
+      await prepare(ledger, item);
+      expect(await ledger.reports.discard("1")).toBe(true);
+      expect(await ledger.reports.discard("1")).toBe(false);
+      expect(await ledger.inbox.open()).toEqual([]);
+      expect(await ledger.journal.begin(item)).toBe("over");
+      expect(await ledger.journal.finish(item, turn(["late"]))).toBe("over");
+      await ledger.journal.appended(item);
+      expect(await ledger.outbox.next("fake", "ann")).toBeUndefined();
+      expect(await outcomeOf(ledger, "1")).toMatchObject({ outcome: "silent", reason: "discarded by the owner" });
+      expect(await ledger.inbox.accept(message("1"), "fake:ann")).toBe("repeat");
+      await ledger.close();
+    });
+
+    it("discards a message that is on its way: it does not come back, but that it arrived is remembered", async () => {
+      const ledger = await bench().open();
+      await answer(ledger, await accept(ledger, "1"), turn(["a", "b"]));
+      const part = await next(ledger);
+      await ledger.outbox.change(part, { kind: "sending" });
+      await ledger.reports.discard("1");
+      expect(await ledger.outbox.change(part, { kind: "later", at: 0, reason: "", mayRepeat: true })).toBe(false);
+      expect(await ledger.outbox.change(part, { kind: "sending" })).toBe(false);
+      expect(await ledger.outbox.change(part, { kind: "sent", receipt: "r" })).toBe(true);
+      expect(await ledger.outbox.next("fake", "ann")).toBeUndefined();
+      expect((await outcomeOf(ledger, "1"))?.outcome).toBe("silent");
+      await ledger.close();
+    });
+  });
+
+  describe(`${name}: upkeep`, () => {
+    it("forgets what is long finished, but never an id nor who was heard", async () => {
+      const { open, pass } = bench();
+      const ledger = await open();
+      const [old, stuck] = [await accept(ledger, "old"), await accept(ledger, "stuck", "x", "bob")];
+      await answer(ledger, old, turn(["a"]));
+      await send(ledger);
+      await ledger.outbox.add([said("by the way")]);
+      await send(ledger);
+      pass(1000);
+      const cut = old.receivedAt + 500;
+      await answer(ledger, await accept(ledger, "new"), turn([]));
+      while ((await ledger.upkeep.sweep(cut)) > 0);
+      expect(await ledger.reports.trace("old")).toBeUndefined();
+      expect((await ledger.reports.entries("all", 10)).map(({ platformId }) => platformId)).toEqual(["new", "stuck"]);
+      expect((await ledger.inbox.open()).map(({ id }) => id)).toEqual([stuck.id]);
+      expect(await ledger.inbox.accept(message("old"), "fake:ann")).toBe("repeat");
+      expect(await ledger.inbox.knows({ channel: "fake", chat: "ann" })).toBe(true);
+      await ledger.close();
+    });
+
+    it("notices what another process has changed, and only that", async () => {
+      const { open } = bench();
+      const [gateway, owner] = [await open(), await open()];
+      await gateway.upkeep.touched();
+      await answer(gateway, await accept(gateway, "1"), turn([], { kind: "dead" }));
+      expect(await gateway.upkeep.touched()).toBe(false);
+      await owner.reports.retry("1");
+      expect(await gateway.upkeep.touched()).toBe(true);
+      expect(await gateway.upkeep.touched()).toBe(false);
+      expect(await gateway.inbox.open()).toHaveLength(1);
+      await gateway.close();
+      await owner.close();
+    });
+  });
+}

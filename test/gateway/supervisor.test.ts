@@ -1,0 +1,171 @@
+import { describe, expect, it } from "vitest";
+import type { Channel, Link } from "../../src/channels/channel.js";
+import { superviseChannel } from "../../src/gateway/supervisor.js";
+import { UserError } from "../../src/util/errors.js";
+import { handTime } from "../support/hand-time.js";
+
+type Run = (link: Link, signal: AbortSignal) => Promise<void>;
+
+const untilAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+
+/** A channel that runs as it is told, under supervision. */
+function supervised(run: Run) {
+  const time = handTime();
+  const log: string[] = [];
+  const gaveUp: string[] = [];
+  let built = 1;
+  let runs = 0;
+  const channel = (): Channel => ({
+    run: (link, signal) => {
+      runs++;
+      return run(link, signal);
+    },
+    send: async () => ({ id: "1" }),
+    split: (text) => [text],
+    pace: { perChatMs: 5, perSecond: 1 },
+  });
+  const one = superviseChannel(
+    {
+      name: "fake",
+      open: async () => {
+        built++;
+        return channel();
+      },
+      link: { accept: async () => {}, mayEnter: () => true },
+      now: time.now,
+      sleep: time.sleep,
+      log: { warn: (message) => void log.push(message) },
+      giveUp: (reason) => void gaveUp.push(reason),
+    },
+    channel(),
+  );
+  const stop = new AbortController();
+  const running = one.run(stop.signal);
+  return {
+    ...one,
+    time,
+    log,
+    gaveUp,
+    built: () => built,
+    runs: () => runs,
+    state: () => one.status().state,
+    async close() {
+      stop.abort();
+      await time.pass(10_000);
+      await running;
+    },
+  };
+}
+
+describe("a channel under supervision", () => {
+  it("is up once the platform has been heard, not before", async () => {
+    let hear = (): void => {};
+    const house = supervised(async (link, signal) => {
+      hear = () => link.alive();
+      await untilAborted(signal);
+    });
+    await house.time.pass(1000);
+    expect(house.state()).toBe("starting");
+    hear();
+    expect(house.state()).toBe("up");
+    expect(house.channel.pace).toEqual({ perChatMs: 5, perSecond: 1 });
+    await house.close();
+  });
+
+  it("that hears nothing is deaf, is connected again, then built anew, then given up", async () => {
+    const house = supervised((_, signal) => untilAborted(signal));
+    await house.time.pass(121_000);
+    expect(house.state()).toBe("deaf");
+    await house.time.pass(20_000);
+    expect(house.runs()).toBe(2);
+    expect(house.built()).toBe(1);
+    expect(house.status().reason).toContain("nothing heard for 120 seconds");
+    await house.time.pass(150_000);
+    expect([house.runs(), house.built()]).toEqual([3, 1]);
+    await house.time.pass(150_000);
+    expect([house.runs(), house.built()]).toEqual([4, 2]);
+    expect(house.gaveUp).toEqual([]);
+    await house.time.pass(1_000_000);
+    expect(house.gaveUp[0]).toContain("fake could not be brought back: nothing heard");
+    await house.close();
+  });
+
+  it("is not called up by what an earlier connection heard", async () => {
+    let first = true;
+    const house = supervised(async (link, signal) => {
+      if (first) link.alive();
+      first = false;
+      await untilAborted(signal);
+    });
+    await house.time.pass(1000);
+    expect(house.state()).toBe("up");
+    await house.time.pass(150_000);
+    expect(house.runs()).toBe(2);
+    expect(house.state()).toBe("starting");
+    await house.close();
+  });
+
+  it("is tried again with growing pauses of at most half a minute, for as long as the network is down", async () => {
+    const house = supervised(async () => {
+      throw new Error("ENETUNREACH");
+    });
+    const starts: number[] = [];
+    for (let last = 0; starts.length < 8; await house.time.pass(500)) {
+      if (house.runs() > last) starts.push(house.time.now());
+      last = house.runs();
+    }
+    const pauses = starts.slice(1).map((at, index) => Math.round((at - (starts[index] ?? 0)) / 1000));
+    expect(pauses).toEqual([1, 2, 4, 8, 16, 30, 30]);
+    await house.time.pass(24 * 3_600_000);
+    expect(house.gaveUp).toEqual([]);
+    expect(house.state()).toBe("down");
+    await house.close();
+  });
+
+  it("starts with short pauses again once it has been heard", async () => {
+    let fail = true;
+    const house = supervised(async (link) => {
+      if (!fail) link.alive();
+      throw new Error("closed");
+    });
+    await house.time.pass(120_000);
+    fail = false;
+    await house.time.pass(31_000);
+    const before = house.runs();
+    await house.time.pass(5000);
+    expect(house.runs() - before).toBeGreaterThanOrEqual(4);
+    await house.close();
+  });
+
+  it("whose token is refused is given up with the words of the refusal", async () => {
+    const house = supervised(async () => {
+      throw new UserError("Telegram refused the token.", "Set another.");
+    });
+    await house.time.pass(300_000);
+    expect(house.gaveUp[0]).toContain("Telegram refused the token. Set another.");
+    await house.close();
+  });
+
+  it("that does not let go when it is told to is left to itself, and another one is built", async () => {
+    const house = supervised(() => new Promise(() => {}));
+    await house.time.pass(145_000);
+    expect(house.runs()).toBe(2);
+    expect(house.built()).toBe(2);
+    await house.close();
+  });
+
+  it("is found deaf although the clock was put back", async () => {
+    let hear = (): void => {};
+    const house = supervised(async (link, signal) => {
+      hear = () => link.alive();
+      await untilAborted(signal);
+    });
+    await house.time.pass(1000);
+    hear();
+    house.time.set(house.time.now() - 3_600_000);
+    await house.time.pass(160_000);
+    expect(house.runs()).toBe(2);
+    await house.close();
+  });
+});
