@@ -87,6 +87,7 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
     });
   const prompt = async (memoryText: string, shownSkills: { always: string; summary: string }): Promise<string> =>
     systemPrompt({ workspace, read: ownersFile, memory: memoryText, skills: shownSkills });
+  const lifetime = new AbortController();
   const subagents =
     report &&
     createSubagents({
@@ -97,6 +98,7 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
       clock,
       log,
       limit: subagentLimit,
+      signal: lifetime.signal,
       report,
     });
 
@@ -120,7 +122,6 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
       `Uptime: ${uptime(performance.now() - started)}`,
     ],
   });
-  const lifetime = new AbortController();
 
   return {
     /** What the owner should know about the model that was chosen. */

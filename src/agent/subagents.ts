@@ -12,6 +12,8 @@ export type SubagentParts = LoopParts & {
   readonly log: Log;
   /** How many may run at the same time. */
   readonly limit: number;
+  /** The program ends: all of them stop. */
+  readonly signal: AbortSignal;
   /** Hands the result to the chat it came from, as a message to be told in its own words. */
   readonly report: (origin: SubagentTask["origin"], text: string) => Promise<void>;
 };
@@ -52,7 +54,7 @@ export function createSubagents(parts: SubagentParts): Subagents {
       if (running.size >= parts.limit) return { kind: "full", running: running.size, limit: parts.limit };
       const id = randomUUID().slice(0, 8);
       const abort = new AbortController();
-      const done = work(task, abort.signal)
+      const done = work(task, AbortSignal.any([abort.signal, parts.signal]))
         .catch((error: unknown) => parts.log.warn(`subagent ${id}: its report was lost: ${reasonOf(error)}`))
         .finally(() => running.delete(id));
       running.set(id, { session: task.origin.session, abort, done });
