@@ -372,9 +372,9 @@ describe("what is said while we are away", () => {
     fake.say(elsewhere, ann, "among ourselves");
     fake.say(room, ann, "to us");
     const running = await startChannel(house);
-    await running.until(() => running.stored.length === 1);
-    await running.end();
-    expect(running.texts()).toEqual(["to us"]);
+    fake.say(elsewhere, ann, "welcome");
+    await running.until(() => running.stored.length === 2);
+    expect(running.texts().toSorted()).toEqual(["to us", "welcome"]);
   });
 
   it("is fetched as soon as the REST half of Discord is back", async () => {
@@ -421,13 +421,22 @@ describe("what is said while we are away", () => {
     expect(house.warnings).toEqual([expect.stringMatching(/discord\.json is damaged and was set aside/)]);
   });
 
-  it("moves the bookmark only once it is stored", async () => {
-    const house = await openRunning();
+  it("and could not be stored holds up what comes after it, until it is", async () => {
+    const house = await openDiscord();
     const { fake, dm, ann } = house;
-    house.running.failWith(new Error("the disk is full"));
+    onTestFinished(() => fake.close());
+    const memory = memoryLink();
+    let broken = true;
+    const accept: typeof memory.link.accept = async (message) => {
+      if (!broken) return memory.link.accept(message);
+      broken = false;
+      throw new Error("the disk is full");
+    };
+    const first = await startChannel(house, { ...memory, link: { ...memory.link, accept } });
     fake.say(dm, ann, "1");
     fake.say(dm, ann, "2");
-    expect(await house.running.ended()).toMatchObject({ message: "the disk is full" });
+    expect(await first.ended()).toMatchObject({ message: "the disk is full" });
+    expect(memory.stored).toEqual([]);
     const running = await startChannel(house);
     await running.until(() => running.stored.length === 2);
     expect(running.texts()).toEqual(["1", "2"]);
