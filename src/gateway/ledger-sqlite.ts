@@ -157,7 +157,7 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
           ).run(trace, ...ids, plain(message.from.chat), storable(session), storable(message), receivedAt);
           const id = Number(sql("SELECT last_insert_rowid() AS id").get()?.["id"]);
           event(id, "received", `${message.from.channel} ${message.id}`);
-          return { id, trace, session, message, receivedAt };
+          return { id, trace, session, message, receivedAt, attempts: 0 };
         });
       },
       async open() {
@@ -461,6 +461,7 @@ const itemOf = (row: Row): Item => ({
   session: read<SessionKey>(row["session"]),
   message: read<Inbound>(row["message"]),
   receivedAt: Number(row["received_at"]),
+  attempts: Number(row["attempts"]),
 });
 
 const partOf = (row: Row): Part => ({

@@ -13,6 +13,8 @@ export type Item = {
   readonly session: SessionKey;
   readonly message: Inbound;
   readonly receivedAt: number;
+  /** How often it had been begun when it was looked up. */
+  readonly attempts: number;
 };
 
 /** The one end of every accepted message. */
