@@ -3,13 +3,15 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { chat } from "./chat.js";
 import { grow } from "./grow.js";
 import { type Bench, isMet, type Outcome } from "./harness.js";
 import { many } from "./many.js";
 import { open } from "./open.js";
 import { save } from "./save.js";
+import { turn } from "./turn.js";
 
-const benches: readonly Bench[] = [save, grow, open, many];
+const benches: readonly Bench[] = [save, grow, open, many, turn, chat];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

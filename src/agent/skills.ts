@@ -1,6 +1,6 @@
 /** Skills: folders with a SKILL.md that teach the model how to do something, listed in the prompt or pasted into it. */
-import { constants } from "node:fs";
-import { access, open, readdir, type FileHandle } from "node:fs/promises";
+import { constants, type Stats, statSync } from "node:fs";
+import { open, readdir, type FileHandle } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import type { Fence } from "./tools/fence.js";
 
@@ -88,8 +88,7 @@ async function readSkill(name: string, path: string, text: string, env: SkillPar
   const metadata = nanobotMetadata(fields.get("metadata") ?? "");
   const requires = isObject(metadata["requires"]) ? metadata["requires"] : {};
   const missing: string[] = [];
-  for (const bin of strings(requires["bins"]))
-    if (!(await isOnPath(bin, env["PATH"] ?? ""))) missing.push(`CLI: ${bin}`);
+  for (const bin of strings(requires["bins"])) if (!isOnPath(bin, env["PATH"] ?? "")) missing.push(`CLI: ${bin}`);
   for (const key of strings(requires["env"])) if (!env[key]) missing.push(`ENV: ${key}`);
   return {
     name,
@@ -133,17 +132,18 @@ function nanobotMetadata(json: string): Readonly<Record<string, unknown>> {
   }
 }
 
-async function isOnPath(program: string, path: string): Promise<boolean> {
+/** Asked at every turn, and answered by the system's cache: a trip to another thread for each folder would cost more. */
+function isOnPath(program: string, path: string): boolean {
   if (program === "" || /[/\\]/.test(program)) return false;
-  for (const folder of path.split(delimiter).filter((entry) => entry !== "")) {
-    const found = await access(join(folder, program), constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (found) return true;
-  }
-  return false;
+  return path
+    .split(delimiter)
+    .some((folder) => folder !== "" && isExecutable(statSync(join(folder, program), { throwIfNoEntry: false })));
 }
+
+const isExecutable = (found: Stats | undefined): boolean =>
+  found !== undefined &&
+  found.isFile() &&
+  (found.mode & (constants.S_IXUSR | constants.S_IXGRP | constants.S_IXOTH)) !== 0;
 
 /** In nanobot even `always: false` means always, being a text that is not empty; nobody who writes it wants that. */
 const isTrue = (value: unknown): boolean =>
