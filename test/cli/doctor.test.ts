@@ -1,0 +1,110 @@
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { diagnose, type Finding } from "../../src/cli/doctor.js";
+import { openFakeTelegram } from "../lab/fake-telegram.js";
+import { openHome, runMain } from "../support/cli.js";
+import { openFakeApi } from "../support/fake-api.js";
+import { temporaryFolder } from "../support/workspace.js";
+
+const states = (findings: readonly Finding[]): Record<string, string> =>
+  Object.fromEntries(findings.map(({ name, state }) => [name, state]));
+const world = { env: {}, fetch, now: () => Date.now() };
+const channel = (name: string, settings: object) => ({
+  agents: { defaults: { provider: "demo" } },
+  channels: { [name]: { enabled: true, allowFrom: ["1"], ...settings } },
+});
+
+describe("nanogate doctor", () => {
+  it("is content with a fresh machine, and says what could be better", async () => {
+    const { code, out } = await runMain(["doctor", "--home", openHome()]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^ok +node +v/m);
+    expect(out).toMatch(/^ok +workspace/m);
+    expect(out).toMatch(/^ok +gateway +not running/m);
+  });
+
+  it("prints JSON, and ends with 1 if something is broken", async () => {
+    const home = temporaryFolder();
+    writeFileSync(join(home, "config.json"), '{"gateway": {"port": "x"}}');
+    const { code, out } = await runMain(["doctor", "--json", "--home", home]);
+    expect(code).toBe(1);
+    const report = JSON.parse(out) as { ok: boolean; checks: Finding[] };
+    expect(report.ok).toBe(false);
+    const bad = report.checks.find(({ state }) => state === "fail");
+    expect(bad).toMatchObject({ name: "configuration" });
+    expect(bad?.detail).toContain("gateway.port");
+  });
+
+  it("tries the key without spending tokens", async () => {
+    const asked: string[] = [];
+    const api = await openFakeApi((path, { method, headers }) => {
+      asked.push(`${method} ${path}`);
+      return headers.authorization === "Bearer good" ? { body: { data: [] } } : { status: 401, body: {} };
+    });
+    const home = (apiKey: string) =>
+      openHome({
+        agents: { defaults: { model: "m", provider: "openai" } },
+        providers: { openai: { apiKey, apiBase: `${api}/v1` } },
+      });
+    expect(states(await diagnose(home("good"), world))["model"]).toBe("ok");
+    expect(states(await diagnose(home("bad"), world))["model"]).toBe("fail");
+    expect(asked).toEqual(["GET /v1/models", "GET /v1/models"]);
+  });
+
+  it("knows a server in trouble from a wrong key", async () => {
+    const api = await openFakeApi(() => ({ status: 503, body: {} }));
+    const home = openHome({
+      agents: { defaults: { model: "m", provider: "openai" } },
+      providers: { openai: { apiKey: "k", apiBase: `${api}/v1` } },
+    });
+    expect(states(await diagnose(home, world))["model"]).toBe("warn");
+  });
+
+  it("tries the tokens of channels, and sees when nobody may speak", async () => {
+    const telegram = await openFakeTelegram({ token: "42:good" });
+    onTestFinished(() => telegram.close());
+    const apiRoot = telegram.url;
+    expect(states(await diagnose(openHome(channel("telegram", { token: "42:good", apiRoot })), world))).toMatchObject({
+      telegram: "ok",
+    });
+    expect(states(await diagnose(openHome(channel("telegram", { token: "42:bad", apiRoot })), world))).toMatchObject({
+      telegram: "fail",
+    });
+    const closed = openHome(channel("telegram", { token: "42:good", apiRoot, allowFrom: [] }));
+    const findings = await diagnose(closed, world);
+    expect(findings.filter(({ name }) => name === "telegram").map(({ state }) => state)).toEqual(["warn", "ok"]);
+  });
+
+  it("sees a Discord bot that may not read messages", async () => {
+    const api = await openFakeApi((path) => ({ body: path.endsWith("/users/@me") ? { username: "B" } : { flags: 0 } }));
+    const findings = await diagnose(openHome(channel("discord", { token: "t", apiRoot: `${api}/api` })), world);
+    expect(findings.find(({ name }) => name === "discord")).toMatchObject({ state: "fail" });
+    expect(findings.find(({ name }) => name === "discord")?.detail).toContain("Message Content");
+  });
+
+  it("sees a clock that is wrong", async () => {
+    const api = await openFakeApi(() => ({ body: { data: [] } }));
+    const home = openHome({
+      agents: { defaults: { model: "m", provider: "openai" } },
+      providers: { openai: { apiKey: "k", apiBase: api } },
+    });
+    const at = async (now: number) => states(await diagnose(home, { ...world, now: () => now }))["clock"];
+    expect(await at(Date.now())).toBe("ok");
+    expect(await at(Date.now() + 3_600_000)).toBe("warn");
+    expect(await at(0)).toBe("fail");
+  });
+
+  it.skipIf(process.getuid?.() === 0)("sees a workspace that cannot be written", async () => {
+    const home = openHome();
+    mkdirSync(join(home, "workspace"));
+    chmodSync(join(home, "workspace"), 0o500);
+    expect(states(await diagnose(home, world))["workspace"]).toBe("fail");
+  });
+
+  it("sees a workspace that is no folder", async () => {
+    const home = openHome();
+    writeFileSync(join(home, "workspace"), "");
+    expect(states(await diagnose(home, world))["workspace"]).toBe("fail");
+  });
+});

@@ -1,0 +1,119 @@
+/** `nanogate gateway` as its owner runs it: the real program, a fake Telegram, and the commands beside it. */
+import type { ChildProcess } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { openFakeTelegram, refuse } from "../lab/fake-telegram.js";
+import { buildProgram, openHome, type Printed, runMain, runProgram } from "../support/cli.js";
+
+beforeAll(buildProgram);
+
+/** A running gateway on a home with these channels. */
+async function openGateway(channels: object, home = openHome({ agents: demo, channels, gateway: { port: 0 } })) {
+  let child: ChildProcess | undefined;
+  const exited = runProgram(["gateway"], { home, onStart: (started) => (child = started) });
+  onTestFinished(() => void child?.kill("SIGKILL"));
+  let err = "";
+  child?.stderr?.on("data", (text: string) => void (err += text));
+  await expect.poll(() => err, { timeout: 20_000 }).toContain('"msg":"ready"');
+  const { port, pid } = JSON.parse(readFileSync(join(home, "state", "gateway.json"), "utf8")) as Record<string, number>;
+  return {
+    home,
+    pid,
+    get: async (path: string): Promise<number> => (await fetch(`http://127.0.0.1:${port}${path}`)).status,
+    async stop(): Promise<Printed> {
+      child?.kill("SIGTERM");
+      return exited;
+    },
+    kill(): void {
+      child?.kill("SIGKILL");
+    },
+  };
+}
+
+const demo = { defaults: { model: "demo" } };
+
+async function openTelegram() {
+  const telegram = await openFakeTelegram({ token: "42:good" });
+  onTestFinished(() => telegram.close());
+  const settings = { telegram: { enabled: true, token: "42:good", allowFrom: ["77"], apiRoot: telegram.url } };
+  return { telegram, settings };
+}
+
+describe("nanogate gateway", () => {
+  it("without a channel says how to talk to it and how to connect one, is ready, and ends politely", async () => {
+    const gateway = await openGateway({});
+    expect([await gateway.get("/readyz"), await gateway.get("/healthz")]).toEqual([200, 200]);
+    const { code, out } = await gateway.stop();
+    expect(code).toBe(0);
+    expect(out).toContain("nanogate chat");
+    expect(out).toContain("nanogate init");
+    expect(existsSync(join(gateway.home, "state", "gateway.json"))).toBe(false);
+  });
+
+  it("answers, and the commands beside it see what it does", async () => {
+    const { telegram, settings } = await openTelegram();
+    const gateway = await openGateway(settings);
+    const { message_id: id } = telegram.say(77, "what is 17*23");
+    await telegram.until(() => telegram.sent.length === 1);
+    expect(telegram.sent[0]?.text).toContain("391");
+
+    const status = await runMain(["status", "--home", gateway.home]);
+    expect(status.code).toBe(0);
+    expect(status.out).toContain(`ready, process ${gateway.pid}`);
+    expect(status.out).toMatch(/telegram +up +\d+ s ago +0/);
+    const json = JSON.parse((await runMain(["status", "--json", "--home", gateway.home])).out) as object;
+    expect(json).toMatchObject({ ready: true, channels: [{ name: "telegram", state: "up" }], ledger: { dead: 0 } });
+
+    await expect
+      .poll(async () => (await runMain(["trace", String(id), "--home", gateway.home])).out)
+      .toMatch(/received[\s\S]*turn finished[\s\S]*saved[\s\S]*sending[\s\S]*sent[\s\S]*finished/);
+    expect((await runMain(["ledger", "--home", gateway.home])).out).toContain("Nothing is open");
+    expect((await gateway.stop()).code).toBe(0);
+  });
+
+  it("takes up what the owner puts back while it runs", async () => {
+    const { telegram, settings } = await openTelegram();
+    const gateway = await openGateway(settings);
+    telegram.fail("sendMessage", refuse(403, "Forbidden: bot was blocked by the user"));
+    const { message_id: id } = telegram.say(77, "what is 6*7");
+    const ledger = async () => (await runMain(["ledger", "--home", gateway.home])).out;
+    await expect.poll(ledger, { timeout: 10_000 }).toMatch(/failed +\d/);
+    expect((await runMain(["ledger", "retry", String(id), "--home", gateway.home])).code).toBe(0);
+    await expect.poll(() => telegram.sent.length, { timeout: 10_000 }).toBe(1);
+    expect(telegram.sent[0]?.text).toContain("42");
+    await expect.poll(ledger).toContain("Nothing is open");
+    await gateway.stop();
+  });
+
+  it("runs once per home, and at once again after it was killed", async () => {
+    const gateway = await openGateway({});
+    const second = await runProgram(["gateway"], { home: gateway.home });
+    expect(second.code).toBe(1);
+    expect(second.err).toContain(`already running on ${gateway.home}: process ${gateway.pid}`);
+    gateway.kill();
+    await expect.poll(async () => (await runMain(["status", "--home", gateway.home])).code).toBe(4);
+    const next = await openGateway({}, gateway.home);
+    expect(next.pid).not.toBe(gateway.pid);
+    expect((await runMain(["status", "--home", gateway.home])).code).toBe(0);
+    await next.stop();
+  });
+
+  it("says so when its port is taken", async () => {
+    const gateway = await openGateway({});
+    const { port } = JSON.parse(readFileSync(join(gateway.home, "state", "gateway.json"), "utf8")) as { port: number };
+    const { code, err } = await runProgram(["gateway"], { home: openHome({ agents: demo, gateway: { port } }) });
+    expect(code).toBe(1);
+    expect(err).toContain(`cannot listen on 127.0.0.1:${port}`);
+    expect(err).toContain("gateway.port");
+    await gateway.stop();
+  });
+});
+
+describe("nanogate status", () => {
+  it("says that no gateway runs, with 4", async () => {
+    const { code, err } = await runMain(["status", "--home", openHome()]);
+    expect(code).toBe(4);
+    expect(err).toContain("No gateway is running");
+  });
+});

@@ -1,0 +1,270 @@
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type InitOptions, setUp } from "../../src/cli/init.js";
+import type { Prompts } from "../../src/cli/prompts.js";
+import { UserError } from "../../src/util/errors.js";
+import { openFakeTelegram } from "../lab/fake-telegram.js";
+import { openFakeApi } from "../support/fake-api.js";
+import { openHome, runMain } from "../support/cli.js";
+import { temporaryFolder } from "../support/workspace.js";
+
+const config = (home: string): unknown => JSON.parse(readFileSync(join(home, "config.json"), "utf8"));
+
+/** Takes the keys `good` and `Bot good`; everything else is refused. */
+const openApi = (flags = 1 << 18) =>
+  openFakeApi((path, { headers }) => {
+    const { authorization } = headers;
+    if (authorization !== "Bearer good" && authorization !== "Bot good")
+      return { status: 401, body: { message: "no" } };
+    if (path === "/v1/models") return { body: { data: [{ id: "m" }] } };
+    if (path === "/api/v10/users/@me") return { body: { username: "Botty" } };
+    return path === "/api/v10/applications/@me" ? { body: { flags } } : undefined;
+  });
+
+async function openTelegram() {
+  const telegram = await openFakeTelegram({ token: "42:good", username: "NanoBot" });
+  onTestFinished(() => telegram.close());
+  return telegram;
+}
+
+/** Runs the set-up with answers from a script. */
+async function ask(options: InitOptions, script: readonly (string | boolean)[]) {
+  const answers = [...script];
+  const asked: string[] = [];
+  const told: string[] = [];
+  const next = <T>(question: string): Promise<T> => {
+    asked.push(question);
+    if (answers.length === 0) throw new Error(`nobody answers: ${question}`);
+    return Promise.resolve(answers.shift() as T);
+  };
+  const prompts: Prompts = {
+    choose: next,
+    text: next,
+    secret: next,
+    confirm: next,
+    tell: (kind, text) => void told.push(`${kind}: ${text}`),
+    during: (_, work) => work,
+  };
+  let out = "";
+  const terminal = {
+    out: (text: string) => void (out += `${text}\n`),
+    err: () => {},
+    outIsTerminal: false,
+    errIsTerminal: false,
+    columns: 80,
+  };
+  await setUp(options, { env: {}, fetch, prompts }, terminal);
+  return { asked, told, out, left: answers };
+}
+
+describe("nanogate init with flags", () => {
+  it("without a terminal and without flags says which flags there are", async () => {
+    const { code, err } = await runMain(["init", "--home", temporaryFolder()]);
+    expect(code).toBe(1);
+    for (const flag of [
+      "--provider",
+      "--api-key",
+      "--telegram-token",
+      "--telegram-allow",
+      "--discord-token",
+      "--yes",
+    ]) {
+      expect(err).toContain(flag);
+    }
+  });
+
+  it("writes a small config in nanobot's shape that only the owner can read", async () => {
+    const [api, telegram, home] = [await openApi(), await openTelegram(), join(temporaryFolder(), "new", "home")];
+    const { code, out, err } = await runMain([
+      "init",
+      "--home",
+      home,
+      "--provider",
+      "openai",
+      "--api-key",
+      "good",
+      "--api-base",
+      `${api}/v1`,
+      "--telegram-token",
+      "42:good",
+      "--telegram-allow",
+      "@ann, 77",
+      "--telegram-api-root",
+      telegram.url,
+      "--discord-token",
+      "good",
+      "--discord-allow",
+      "5",
+      "--discord-api-root",
+      `${api}/api`,
+    ]);
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toContain("nanogate gateway");
+    expect(config(home)).toEqual({
+      agents: { defaults: { provider: "openai", model: "gpt-5-mini" } },
+      providers: { openai: { apiKey: "good", apiBase: `${api}/v1` } },
+      channels: {
+        telegram: { enabled: true, token: "42:good", allowFrom: ["ann", "77"], apiRoot: telegram.url },
+        discord: { enabled: true, token: "good", allowFrom: ["5"], apiRoot: `${api}/api` },
+      },
+    });
+    expect(statSync(join(home, "config.json")).mode & 0o777).toBe(0o600);
+  });
+
+  it("keeps everything it was not asked about", async () => {
+    const home = openHome({
+      agents: { defaults: { temperature: 0.5, model: "old" } },
+      channels: { feishu: { appId: "x" }, telegram: { proxy: "p", token: "old" } },
+      tools: { exec: { timeout: 5 } },
+    });
+    const args = ["init", "--home", home, "--model", "new", "--telegram-token", "42:x", "--skip-checks"];
+    expect((await runMain(args)).code).toBe(0);
+    expect(config(home)).toEqual({
+      agents: { defaults: { temperature: 0.5, model: "new" } },
+      channels: { feishu: { appId: "x" }, telegram: { proxy: "p", token: "42:x", enabled: true } },
+      tools: { exec: { timeout: 5 } },
+    });
+  });
+
+  it.each([
+    ["not JSON", "{ not json"],
+    ["empty", ""],
+    ["a wrong value", '{"gateway": {"port": "many"}}'],
+  ])("never overwrites a file it could not read: %s", async (_, text) => {
+    const home = temporaryFolder();
+    writeFileSync(join(home, "config.json"), text);
+    const { code, err } = await runMain(["init", "--home", home, "--model", "m", "--skip-checks"]);
+    expect(code).toBe(1);
+    expect(err).toContain("config.json");
+    expect(readFileSync(join(home, "config.json"), "utf8")).toBe(text);
+  });
+
+  it.each([
+    ["a key", ["--provider", "openai", "--api-key", "bad"], "openai does not accept this key"],
+    ["a Telegram token", ["--telegram-token", "42:bad"], "Telegram does not know this bot token"],
+    ["a Discord token", ["--discord-token", "bad"], "Discord does not know this bot token"],
+    ["a provider", ["--provider", "opnai", "--api-key", "x"], "Nobody knows a provider opnai"],
+    ["a key of nobody", ["--api-key", "x"], "Whose key"],
+  ])("says in a sentence that %s is wrong, and writes nothing", async (_, flags, sentence) => {
+    const [api, telegram, home] = [await openApi(), await openTelegram(), temporaryFolder()];
+    const roots = ["--telegram-api-root", telegram.url, "--discord-api-root", `${api}/api`];
+    const base = flags.includes("openai") ? ["--api-base", `${api}/v1`] : [];
+    const { code, err } = await runMain(["init", "--home", home, ...flags, ...roots, ...base]);
+    expect(code).toBe(1);
+    expect(err).toContain(sentence);
+    expect(err).not.toContain("42:bad");
+    expect(() => statSync(join(home, "config.json"))).toThrow();
+  });
+
+  it("does not print a token when nobody can be reached", async () => {
+    const args = ["--telegram-token", "42:secret", "--telegram-api-root", "http://127.0.0.1:1"];
+    const { code, err } = await runMain(["init", "--home", temporaryFolder(), ...args]);
+    expect(code).toBe(1);
+    expect(err).toContain("Telegram cannot be reached");
+    expect(err).not.toContain("secret");
+  });
+
+  it("with --yes alone makes a home that works", async () => {
+    const home = join(temporaryFolder(), "home");
+    expect((await runMain(["init", "--home", home, "--yes"])).code).toBe(0);
+    expect(config(home)).toEqual({});
+  });
+});
+
+describe("nanogate init with questions", () => {
+  it("asks for model, channels and owner; a wrong token is asked for again", async () => {
+    const [api, telegram, home] = [await openApi(), await openTelegram(), temporaryFolder()];
+    const options = { home, telegramApiRoot: telegram.url, discordApiRoot: `${api}/api` };
+    const { told, left } = await ask(options, [
+      "custom",
+      `${api}/v1`,
+      "bad",
+      "good",
+      "some-model",
+      "42:bad",
+      "42:good",
+      "77",
+      "bad",
+      "good",
+      "5",
+    ]);
+    expect(left).toEqual([]);
+    expect(told.map((line) => line.slice(0, 40))).toEqual([
+      "bad: custom does not accept this key. Co",
+      "good: custom accepts the key.",
+      "bad: Telegram does not know this bot tok",
+      "good: Telegram knows the bot as @NanoBot",
+      "bad: Discord does not know this bot toke",
+      "good: Discord knows the bot as Botty.",
+    ]);
+    expect(config(home)).toMatchObject({
+      agents: { defaults: { provider: "custom", model: "some-model" } },
+      channels: { telegram: { token: "42:good", allowFrom: ["77"] }, discord: { token: "good", allowFrom: ["5"] } },
+    });
+  });
+
+  it("learns the owner from the first message, which stays for the gateway", async () => {
+    const [telegram, home] = [await openTelegram(), temporaryFolder()];
+    telegram.say(77, "hello bot");
+    const { asked } = await ask({ home, telegramApiRoot: telegram.url }, ["demo", "42:good", "", true, ""]);
+    expect(asked).toContain("Are you Ann (@ann), id 77?");
+    expect(config(home)).toMatchObject({ channels: { telegram: { allowFrom: ["77"] } } });
+    expect(telegram.pending()).toHaveLength(1);
+  });
+
+  it("writes only what was answered", async () => {
+    const home = temporaryFolder();
+    const { out } = await ask({ home }, ["demo", "", ""]);
+    expect(config(home)).toEqual({});
+    expect(out).toContain("nanogate gateway");
+  });
+
+  it("keeps a token that could not be tried, if the owner wants so", async () => {
+    const home = temporaryFolder();
+    const { told } = await ask({ home, telegramApiRoot: "http://127.0.0.1:1", provider: "demo" }, [
+      "42:x",
+      true,
+      "1",
+      "",
+    ]);
+    expect(told[0]).toContain("Telegram cannot be reached");
+    expect(config(home)).toMatchObject({ channels: { telegram: { token: "42:x", allowFrom: ["1"] } } });
+  });
+
+  it("says that nobody may speak when no owner was named", async () => {
+    const [api, home] = [await openApi(0), temporaryFolder()];
+    const { told, out } = await ask({ home, discordApiRoot: `${api}/api`, provider: "demo" }, ["", "good", ""]);
+    expect(told[0]).toContain("Message Content intent is off");
+    expect(out).toContain("channels.discord.allowFrom");
+  });
+
+  it("does not ask what a flag has answered", async () => {
+    const home = temporaryFolder();
+    const options = { home, provider: "anthropic", apiKey: "k", model: "m", skipChecks: true };
+    const { asked } = await ask(options, ["", ""]);
+    expect(asked).toHaveLength(2);
+  });
+
+  it("refuses before the first question if the file there cannot be read", async () => {
+    const home = temporaryFolder();
+    writeFileSync(join(home, "config.json"), "nonsense");
+    await expect(ask({ home }, [])).rejects.toThrow(UserError);
+  });
+
+  it("offers an existing nanobot home", async () => {
+    const [before, home] = [process.env["HOME"], temporaryFolder()];
+    process.env["HOME"] = home;
+    onTestFinished(() => void (process.env["HOME"] = before));
+    expect(homedir()).toBe(home);
+    const nanobot = join(home, ".nanobot");
+    mkdirSync(nanobot);
+    writeFileSync(join(nanobot, "config.json"), '{"agents": {"defaults": {"model": "x"}}}');
+    const used = await ask({ provider: "demo" }, [nanobot, "", ""]);
+    expect(used.asked[0]).toContain("nanobot home");
+    expect(config(nanobot)).toEqual({ agents: { defaults: { model: "x" } } });
+    await ask({ provider: "demo" }, [join(home, ".nanogate"), "", ""]);
+    expect(config(join(home, ".nanogate"))).toEqual({});
+  });
+});
