@@ -22,16 +22,21 @@ export async function showTrace(id: string, options: TraceOptions, terminal: Ter
   terminal.out(timeline(terminal, found.entry, found.events));
 }
 
+/** What some of the ledger's words mean to people. */
+const names: Readonly<Record<string, string>> = { received: "received, stored", attempt: "begun" };
+
 function timeline(terminal: Terminal, entry: LedgerEntry, events: readonly TraceEvent[]): string {
   const { trace, platformId, channel, chat, text, receivedAt, outcome, reason } = entry;
-  const times = events.map(({ at }) => since(at - receivedAt));
-  const [wide, wideWords] = [times, events.map(({ what }) => what)].map((all) =>
-    Math.max(0, ...all.map(({ length }) => length)),
-  ) as [number, number];
-  const lines = events.map(({ what, detail }, at) => {
-    const time = styled(terminal, "dim", (times[at] ?? "").padStart(wide));
-    return `  ${time}  ${what.padEnd(wideWords)}  ${spelledOut(detail)}`.trimEnd();
-  });
+  const steps = events.map(({ at, what, detail }) => ({
+    time: since(at - (events[0]?.at ?? receivedAt)),
+    what: names[what] ?? what,
+    detail: what === "attempt" ? `attempt ${detail}` : spelledOut(detail),
+  }));
+  const wide = Math.max(0, ...steps.map(({ time }) => time.length));
+  const wideWords = Math.max(0, ...steps.map(({ what }) => what.length));
+  const lines = steps.map(({ time, what, detail }) =>
+    `  ${styled(terminal, "dim", time.padStart(wide))}  ${what.padEnd(wideWords)}  ${detail}`.trimEnd(),
+  );
   return [
     `${styled(terminal, "bold", trace)}  ${spelledOut(`${channel}:${chat}`)}  ${spelledOut(platformId)}`,
     `  ${styled(

@@ -45,7 +45,7 @@ describe("nanogate trace", () => {
       const { code, out } = await runMain(["trace", id, "--home", home]);
       expect(code).toBe(0);
       expect(out).toContain("what is up?");
-      expect(out).toMatch(/\+0\.000 s {2}received +telegram 42\/7/);
+      expect(out).toMatch(/\+0\.000 s {2}received, stored +telegram 42\/7/);
       expect(out).toMatch(/\+1\.234 s {2}tool started +web_search/);
       expect(out).toMatch(/\+21\.2 s {2}sent +part 1 as r-99/);
       expect(out.trimEnd().split("\n").at(-1)).toBe("  answered: because answered");
