@@ -9,7 +9,9 @@ import { createDelivery } from "../../src/gateway/delivery.js";
 import { createGateway, type GatewaySettings } from "../../src/gateway/gateway.js";
 import { createLanes } from "../../src/gateway/lanes.js";
 import { openSqliteLedger } from "../../src/gateway/ledger-sqlite.js";
-import type { Inbound } from "../../src/message.js";
+import type { Ledger } from "../../src/gateway/ledger.js";
+import type { Inbound, Row } from "../../src/message.js";
+import type { SessionManager } from "../../src/session/manager.js";
 import { openSessions } from "../../src/session/open.js";
 import { type Line, scriptedModel } from "./scripted-model.js";
 import { temporaryFolder } from "./workspace.js";
@@ -22,6 +24,9 @@ export type HouseOptions = {
   readonly limit?: number;
   /** The folder of an earlier house: its successor goes on there. */
   readonly folder?: string;
+  /** A house with a fault, to see that the lab finds it. */
+  readonly mutate?: (ledger: Ledger) => Ledger;
+  readonly store?: (sessions: SessionManager, key: string, rows: readonly Row[]) => Promise<unknown>;
   /** Throws where the process should die. */
   readonly reach?: (point: string) => void;
 };
@@ -49,7 +54,8 @@ export async function openHouse(options: HouseOptions = {}) {
       throw error;
     }
   };
-  const ledger = await openSqliteLedger({ file: join(folder, "ledger.sqlite"), now, reach });
+  const sound = await openSqliteLedger({ file: join(folder, "ledger.sqlite"), now, reach });
+  const ledger = options.mutate?.(sound) ?? sound;
   let clock = 0;
   const isoClock = (): string => new Date(Date.UTC(2026, 0, 1) + clock++).toISOString().replace("Z", "000");
   const sessions = openSessions({ workspace: folder, clock: isoClock, log });
@@ -91,7 +97,8 @@ export async function openHouse(options: HouseOptions = {}) {
     delivery,
     agent: {
       think,
-      store: async (key, rows, again) => void (await storeTurn(sessions, key, rows, again)),
+      store: async (key, rows, again) =>
+        void (await (options.store ? options.store(sessions, key, rows) : storeTurn(sessions, key, rows, again))),
       runCommand: async (text) => {
         if (text.trim() === "/help") return { kind: "reply", text: "help" };
         return text.trim() === "/stop" ? { kind: "stop" } : undefined;
