@@ -1,5 +1,5 @@
 /** Python's `repr` of a JSON value: how nanobot shows structured content to the model that summarises it. */
-import { entriesInOrder, pythonJson, type PythonObject, type PythonValue } from "./python-json.js";
+import { entriesInOrder, pythonJson, type PythonObject } from "./python-json.js";
 
 export function pythonRepr(value: unknown): string {
   if (value === null || value === undefined) return "None";
@@ -14,7 +14,7 @@ export function pythonRepr(value: unknown): string {
 const words: Readonly<Record<string, string>> = { NaN: "nan", Infinity: "inf", "-Infinity": "-inf" };
 
 function numberRepr(value: unknown): string {
-  const text = pythonJson(value as PythonValue);
+  const text = pythonJson(value);
   return words[text] ?? text;
 }
 

@@ -22,7 +22,10 @@ export const killPoints = [
     `before ${what}`,
     `after ${what}`,
   ]),
-  ...["before store", "after store", "before send", "after send"],
+  "before store",
+  "after store",
+  "before send",
+  "after send",
 ] as const;
 
 export type LabOptions = {
