@@ -23,17 +23,30 @@ export async function announce(home: string, running: Running): Promise<() => Pr
   return () => rm(fileOf(home), { force: true });
 }
 
-/** The gateway that runs on a home, as it describes itself; undefined if none answers. */
-export async function askGateway(
-  home: string,
-  fetch: World["fetch"],
-): Promise<{ readonly running: Running; readonly status: Status } | undefined> {
+export type Asked =
+  | { readonly kind: "running"; readonly running: Running; readonly status: Status }
+  /** It is there and does not answer. */
+  | { readonly kind: "mute"; readonly running: Running }
+  | { readonly kind: "none" };
+
+/** The gateway that runs on a home, as it describes itself. */
+export async function askGateway(home: string, fetch: World["fetch"], patienceMs = askMs): Promise<Asked> {
+  const running = await readRunning(home);
+  if (!running) return { kind: "none" };
+  const signal = AbortSignal.timeout(patienceMs);
   try {
-    const running = JSON.parse(await readFile(fileOf(home), "utf8")) as Running;
-    const answer = await fetch(`${addressOf(running)}/status`, { signal: AbortSignal.timeout(askMs) });
+    const answer = await fetch(`${addressOf(running)}/status`, { signal });
     const status = (await answer.json()) as Status;
     // The file may be from before a power cut, and the port somebody else's by now.
-    return status.pid === running.pid ? { running, status } : undefined;
+    return status.pid === running.pid ? { kind: "running", running, status } : { kind: "none" };
+  } catch {
+    return signal.aborted ? { kind: "mute", running } : { kind: "none" };
+  }
+}
+
+async function readRunning(home: string): Promise<Running | undefined> {
+  try {
+    return JSON.parse(await readFile(fileOf(home), "utf8")) as Running;
   } catch {
     return undefined;
   }

@@ -162,7 +162,11 @@ async function writable(name: string, folder: string): Promise<Finding> {
 
 async function gatewayCheck(home: string, fetch: Fetch): Promise<Finding> {
   const found = await askGateway(home, fetch);
-  if (!found) return ok("gateway", "not running");
+  if (found.kind === "none") return ok("gateway", "not running");
+  if (found.kind === "mute") {
+    const detail = `process ${found.running.pid} does not answer`;
+    return { name: "gateway", state: "fail", detail, fix: "Look at its log, end it, and start it again." };
+  }
   const { ready, pid, ledger } = found.status;
   if (!ready) return warn("gateway", `process ${pid} is not ready`, "`nanogate status` says which channel is not up.");
   return ok("gateway", `process ${pid} is ready, ${ledger.open} message(s) open`);

@@ -1,7 +1,7 @@
 /** `nanogate` without a command: says what there is and where. */
 import type { Command, CommanderError } from "commander";
 import { openConfiguredModel } from "../app/model.js";
-import { askGateway } from "../app/running.js";
+import { type Asked, askGateway } from "../app/running.js";
 import type { Settings } from "../config/load.js";
 import { UserError } from "../util/errors.js";
 import { nearest } from "../util/nearest.js";
@@ -20,7 +20,6 @@ export function addStartCommand(program: Command, { terminal }: { readonly termi
       for await (const _ of store.list()) sessions++;
       await store.close();
       const command = (text: string): string => styled(terminal, "cyan", text);
-      const running = await askGateway(settings.home, systemWorld().fetch);
       terminal.out(
         [
           `${styled(terminal, "bold", "nanogate")} — a gateway between people's chats and a language model that loses nothing.`,
@@ -29,7 +28,7 @@ export function addStartCommand(program: Command, { terminal }: { readonly termi
           `  workspace  ${settings.workspace}`,
           `  sessions   ${sessions} (${settings.sessions.driver})`,
           `  model      ${await modelInWords(settings)}`,
-          `  gateway    ${running ? `running, process ${running.status.pid}` : "not running"}`,
+          `  gateway    ${inWords(await askGateway(settings.home, systemWorld().fetch, 1000))}`,
           "",
           `  ${command("nanogate init")}       set up model, channels and owner`,
           `  ${command("nanogate gateway")}    run it`,
@@ -39,6 +38,11 @@ export function addStartCommand(program: Command, { terminal }: { readonly termi
         ].join("\n"),
       );
     });
+}
+
+function inWords(asked: Asked): string {
+  if (asked.kind === "none") return "not running";
+  return `${asked.kind === "running" ? "running" : "does not answer"}, process ${asked.running.pid}`;
 }
 
 /** Whose answers `nanogate chat` would print now. */

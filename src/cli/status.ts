@@ -2,6 +2,7 @@
 import { askGateway } from "../app/running.js";
 import { findHome } from "../config/home.js";
 import type { Status } from "../gateway/health.js";
+import { UserError } from "../util/errors.js";
 import { systemWorld } from "../world.js";
 import { span } from "./spans.js";
 import { spelledOut } from "./printable.js";
@@ -13,7 +14,13 @@ export async function showStatus(
 ): Promise<void> {
   const home = findHome(options.home, process.env);
   const found = await askGateway(home, systemWorld().fetch);
-  if (!found) {
+  if (found.kind === "mute") {
+    throw new UserError(
+      `The gateway on ${home} is process ${found.running.pid} and does not answer.`,
+      "Look at its log; if it stays so, end that process and start it again.",
+    );
+  }
+  if (found.kind === "none") {
     throw new NotFound(`No gateway is running on ${home}.`, "Start it with `nanogate gateway`.");
   }
   if (options.json) return terminal.out(JSON.stringify({ home, ...found.running, ...found.status }));

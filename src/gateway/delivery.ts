@@ -1,5 +1,6 @@
 /** Sends what the outbox holds: in order within a chat, paced, tried again for hours if need be, and never unseen. */
 import { setMaxListeners } from "node:events";
+import { Semaphore } from "async-mutex";
 import type { Channel, Sending } from "../channels/channel.js";
 import { SendFailure } from "../channels/channel.js";
 import type { Address, Outbound } from "../message.js";
@@ -44,8 +45,8 @@ export function createDelivery(parts: DeliveryParts): Delivery {
   const waiting = new Map<string, AbortController>();
   /** Workers that keep the platform's pace; nothing wakes them before. */
   const resting = new Set<string>();
-  /** When the next message may leave, by channel. */
-  const gates = new Map<string, Promise<void>>();
+  /** By channel, the places of one second. */
+  const gates = new Map<string, Semaphore>();
   const stopped = new AbortController();
   // Every chat that something is sent to listens.
   setMaxListeners(0, stopped.signal);
@@ -62,7 +63,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
         continue;
       }
       const { pace } = channels.get(to.channel) ?? {};
-      if (pace) await rest(keyOf(to), untilItsTurn(to.channel, 1000 / pace.perSecond));
+      if (pace) await rest(keyOf(to), untilItsTurn(to.channel, pace.perSecond));
       if (stopped.signal.aborted) return;
       await sendOne(part);
       // Before the next look, so that whatever comes next for this chat keeps the distance too.
@@ -84,14 +85,14 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     resting.delete(key);
   };
 
-  /** All messages of a channel leave one after another, so far apart. */
-  const untilItsTurn = (channel: string, distanceMs: number): Promise<void> => {
-    const turn = gates.get(channel) ?? Promise.resolve();
-    gates.set(
-      channel,
-      turn.then(() => sleep(distanceMs, stopped.signal)).catch(() => {}),
-    );
-    return turn;
+  /** Resolves when one more message may leave: so many in any one second, and the rest in turn. */
+  const untilItsTurn = async (channel: string, perSecond: number): Promise<void> => {
+    const places = gates.get(channel) ?? new Semaphore(perSecond);
+    gates.set(channel, places);
+    const [, leave] = await places.acquire();
+    void sleep(1000, stopped.signal)
+      .catch(() => {})
+      .finally(leave);
   };
 
   const record = (part: Part, change: PartChange): Promise<boolean> =>

@@ -1,6 +1,7 @@
 /** `nanogate gateway` as its owner runs it: the real program, a fake Telegram, and the commands beside it. */
 import type { ChildProcess } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { openFakeTelegram, refuse } from "../lab/fake-telegram.js";
@@ -115,5 +116,18 @@ describe("nanogate status", () => {
     const { code, err } = await runMain(["status", "--home", openHome()]);
     expect(code).toBe(4);
     expect(err).toContain("No gateway is running");
+  });
+
+  it("tells a gateway that does not answer from one that does not run", async () => {
+    const home = openHome();
+    const server = createServer(() => {});
+    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    mkdirSync(join(home, "state"));
+    writeFileSync(join(home, "state", "gateway.json"), JSON.stringify({ pid: 123, host: "127.0.0.1", port }));
+    const { code, err } = await runMain(["status", "--home", home]);
+    expect(code).toBe(1);
+    expect(err).toContain("process 123 and does not answer");
   });
 });
