@@ -3,6 +3,7 @@
  * lane, thought about, written down, told. Whatever is killed when, each accepted message ends in one recorded outcome.
  */
 import { setMaxListeners } from "node:events";
+import { Mutex } from "async-mutex";
 import type { Thought, TurnInput } from "../agent/turn.js";
 import type { TurnEvent } from "../agent/loop.js";
 import type { Channel } from "../channels/channel.js";
@@ -223,8 +224,17 @@ export function createGateway(parts: GatewayParts): Gateway {
       .finally(() => taken.delete(item.id));
   };
 
+  /**
+   * A message that was at work when a process died may be what it died of. Such suspects are worked on one at a time:
+   * should it happen again, the guilty one is known, and the others are not counted down with it.
+   */
+  const suspects = new Mutex();
   const enqueue = (item: Item): void =>
-    take(item, () => lanes.run(item.session, (signal, aside) => work(item, signal, aside)));
+    take(item, () =>
+      lanes.run(item.session, (signal, aside) =>
+        item.attempts === 0 ? work(item, signal, aside) : suspects.runExclusive(() => work(item, signal, aside)),
+      ),
+    );
 
   /** An answer that needs no lane. */
   const answer = async (item: Item, outcome: Outcome, text: () => Promise<string>): Promise<void> => {
