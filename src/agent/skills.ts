@@ -1,6 +1,6 @@
 /** Skills: folders with a SKILL.md that teach the model how to do something, listed in the prompt or pasted into it. */
-import { constants, type Stats, statSync } from "node:fs";
-import { open, readdir, type FileHandle } from "node:fs/promises";
+import { constants, readdirSync, readFileSync, type Stats, statSync } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import type { Fence } from "./tools/fence.js";
 
@@ -35,7 +35,7 @@ export async function loadSkills({ fence, builtIn, env, disabled = [] }: SkillPa
   const own = join(fence.workspace, "skills");
   const skills = new Map<string, Skill>();
   const add = async (folder: string, read: (path: string) => Promise<string | undefined>): Promise<void> => {
-    for (const name of (await readdir(folder).catch((): string[] => [])).sort(byCode)) {
+    for (const name of namesIn(folder).sort(byCode)) {
       if (skills.has(name) || disabled.includes(name)) continue;
       const path = join(folder, name, "SKILL.md");
       const text = await read(path);
@@ -43,16 +43,8 @@ export async function loadSkills({ fence, builtIn, env, disabled = [] }: SkillPa
     }
   };
   await add(own, (path) => fence.read(path, readText).catch(() => undefined));
-  if (builtIn !== undefined) {
-    await add(builtIn, async (path) => {
-      const file = await open(path).catch(() => undefined);
-      try {
-        return file && (await readText(file));
-      } finally {
-        await file?.close();
-      }
-    });
-  }
+  // Short and our own: read here and now rather than by other threads.
+  if (builtIn !== undefined) await add(builtIn, async (path) => readBuiltIn(path));
   return [...skills.values()];
 }
 
@@ -76,6 +68,14 @@ export function skillSummary(skills: readonly Skill[]): string {
     "  </skill>",
   ]);
   return ["<skills>", ...lines, "</skills>"].join("\n");
+}
+
+function readBuiltIn(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8").replaceAll("\r\n", "\n");
+  } catch {
+    return undefined;
+  }
 }
 
 async function readText(file: FileHandle): Promise<string | undefined> {
@@ -149,6 +149,14 @@ const isExecutable = (found: Stats | undefined): boolean =>
 const isTrue = (value: unknown): boolean =>
   value === true ||
   (typeof value === "string" && !["", "false", "no", "0", "off", "null"].includes(value.toLowerCase()));
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
 
 const byCode = (one: string, other: string): number => (one < other ? -1 : 1);
 

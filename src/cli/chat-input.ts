@@ -63,7 +63,6 @@ export function openChatInput(historyFile: string, prompt: string): ChatInput {
 
   stdin.setRawMode(true);
   stdin.on("data", onData).resume();
-  stdin.once("end", () => keys.end());
   stdout.write("\u001b[?2004h");
   const screen = quietScreen(stdout, () => waiting === undefined);
   const reader = createInterface({
@@ -75,6 +74,9 @@ export function openChatInput(historyFile: string, prompt: string): ChatInput {
     historySize,
     removeHistoryDuplicates: true,
   });
+  // Not by ending its input: half a line in a window that was closed would count as sent.
+  const hangUp = (): void => reader.close();
+  stdin.once("end", hangUp).once("error", hangUp);
   const settle = (typed: Typed): void => {
     const resolve = waiting;
     waiting = undefined;
@@ -128,7 +130,7 @@ export function openChatInput(historyFile: string, prompt: string): ChatInput {
     end: () => reader.close(),
     close() {
       reader.close();
-      stdin.off("data", onData).pause();
+      stdin.off("data", onData).off("end", hangUp).pause();
       stdin.setRawMode(false);
       stdout.write("\u001b[?2004l");
     },
@@ -171,27 +173,27 @@ export function createPasteSplitter(): (chunk: Buffer) => Part[] {
   return (chunk) => {
     const parts: Part[] = [];
     let text = held + decoder.write(chunk);
-    // A mark that has only begun waits for the rest of it; a lone escape is a key.
-    [held = ""] = /\u001b\[(?:2(?:0[01]?)?)?$/.exec(text) ?? [];
-    text = text.slice(0, text.length - held.length);
+    held = "";
     while (text !== "") {
-      const mark = pasted === undefined ? pasteBegins : pasteEnds;
+      const isPaste = pasted !== undefined;
+      const mark = isPaste ? pasteEnds : pasteBegins;
       const at = text.indexOf(mark);
-      const part = at < 0 ? text : text.slice(0, at);
+      // A mark that has only begun waits for the rest of it; a lone escape is a key, unless it is in a paste.
+      if (at < 0) [held = ""] = (isPaste ? beginsToEnd : beginsToBegin).exec(text) ?? [];
+      const part = text.slice(0, at < 0 ? text.length - held.length : at);
       text = at < 0 ? "" : text.slice(at + mark.length);
-      if (pasted === undefined) {
-        if (part !== "") parts.push({ kind: "keys", text: part });
-        if (at >= 0) pasted = "";
-      } else {
-        pasted += part;
-        if (at < 0) continue;
-        if (pasted !== "") parts.push({ kind: "paste", text: pasted.replaceAll(/\r\n|\r/g, "\n") });
-        pasted = undefined;
-      }
+      if (!isPaste && part !== "") parts.push({ kind: "keys", text: part });
+      if (isPaste) pasted += part;
+      if (at < 0) continue;
+      if (pasted) parts.push({ kind: "paste", text: pasted.replaceAll(/\r\n|\r/g, "\n") });
+      pasted = isPaste ? undefined : "";
     }
     return parts;
   };
 }
+
+const beginsToBegin = /\u001b\[(?:2(?:00?)?)?$/;
+const beginsToEnd = /\u001b(?:\[(?:2(?:01?)?)?)?$/;
 
 /** nanobot's history file: a comment with the time, then each line of an entry behind a `+`. Newest first for readline. */
 export function readHistory(file: string): string[] {

@@ -20,6 +20,8 @@ export function renderMarkdown(source: string, { paint, columns }: MarkdownParts
     switch (token.type) {
       case "space":
         return "\n";
+      case "checkbox":
+        return ""; // the item's mark shows it
       case "heading":
         return `${indent}${paint("bold", inline((token as Tokens.Heading).tokens))}\n\n`;
       case "code":
@@ -93,6 +95,8 @@ export function renderMarkdown(source: string, { paint, columns }: MarkdownParts
       }
       case "image":
         return `[${(token as Tokens.Image).text || "image"}] (${(token as Tokens.Image).href})`;
+      case "checkbox":
+        return "";
       case "br":
         return "\n";
       case "escape":

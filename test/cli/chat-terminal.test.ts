@@ -1,12 +1,13 @@
 /** The interactive chat in a real terminal: tmux draws, we type and look. */
 import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { buildProgram, openHome, program, servedBy } from "../support/cli.js";
-import { type Answer, delta, fragment, openFakeOpenAi, says, streams } from "../support/fake-openai.js";
+import { type Answer, delta, fragment, type Heard, openFakeOpenAi, says, streams } from "../support/fake-openai.js";
 
 const hasTmux = spawnSync("tmux", ["-V"]).status === 0;
 if (!hasTmux) process.stdout.write("note: tmux is not installed; the chat is not tried in a real terminal.\n");
@@ -29,7 +30,11 @@ async function openChat(home: string, { columns = 80, rows = 24 }: Size = {}, ..
     `env -u NODE_OPTIONS HOME=${home} ${command}; echo left with $?; sleep 60`,
   );
   tmux("set-option", "-g", "history-limit", "5000");
-  onTestFinished(() => void tmux("kill-server"));
+  onTestFinished(async () => {
+    tmux("kill-server");
+    // It may still be putting its things away.
+    while (spawnSync("pgrep", ["-f", home]).status === 0) await sleep(25);
+  });
   const chat = {
     /** What is on the screen; with `all`, also what has left it. */
     screen: (all?: "all") => tmux("capture-pane", "-p", "-t", "chat", ...(all ? ["-S", "-"] : [])).trimEnd(),
@@ -39,6 +44,7 @@ async function openChat(home: string, { columns = 80, rows = 24 }: Size = {}, ..
       tmux("set-buffer", "-b", "text", text);
       tmux("paste-buffer", "-p", "-b", "text", "-t", "chat");
     },
+    close: () => void tmux("kill-server"),
     resize: (width: number, height: number) =>
       void tmux("resize-window", "-t", "chat", "-x", String(width), "-y", String(height)),
     /** The screen, as soon as it shows this. */
@@ -192,14 +198,30 @@ describe.skipIf(!hasTmux)("the chat in a terminal", () => {
   });
 
   it("keeps what is typed during a turn for the next prompt", async () => {
-    const server = await openFakeOpenAi(slowly(["One", "."], 400), says("Two."));
+    const held: ServerResponse[] = [];
+    const server = await openFakeOpenAi((response) => void held.push(response), says("Two."));
     const chat = await openChat(openHome(servedBy(server.url)));
     chat.say("first");
     await chat.until("thinking…");
     chat.say("second");
     chat.keys("-l", "third");
+    await expect.poll(() => held.length).toBe(1);
+    await sleep(100); // until the keys have arrived, of which nothing is to be seen
+    says("One.")(held[0] as ServerResponse, server.heard[0] as Heard);
     const seen = await chat.until(/Two\.\n\nYou: third$/);
     expect(seen).toContain("You: first\n\nnanogate\nOne.\n\nYou: second\n\nnanogate\nTwo.\n\nYou: third");
+  });
+
+  it("does not send half a line when its window is closed", async () => {
+    const server = await openFakeOpenAi(says("Never."));
+    const home = openHome(servedBy(server.url));
+    const chat = await openChat(home);
+    chat.keys("-l", "half a");
+    await chat.until("You: half a");
+    chat.close();
+    await expect.poll(() => spawnSync("pgrep", ["-f", home]).status).toBe(1);
+    expect(server.heard).toEqual([]);
+    expect(existsSync(join(home, "history"))).toBe(false);
   });
 
   it("remembers what was typed in an earlier run", async () => {
@@ -207,6 +229,7 @@ describe.skipIf(!hasTmux)("the chat in a terminal", () => {
     const first = await openChat(home);
     first.say("what is 2+2");
     await first.until(/= 4\n\nYou:$/);
+    first.close();
     const second = await openChat(home);
     second.keys("Up");
     await second.until("You: what is 2+2");
