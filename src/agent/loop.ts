@@ -43,7 +43,7 @@ export type Turn = {
 
 export type Resume = {
   readonly rows: readonly { readonly now: Row; readonly stored: Row }[];
-  /** Ids of calls that were started; without a row of theirs nobody knows how far they came. */
+  /** Ids of calls that were started and have no row: nobody knows how far they came. */
   readonly started: ReadonlySet<string>;
 };
 
@@ -90,10 +90,10 @@ export async function runLoop({ model, tools, settings }: LoopParts, turn: Turn)
     toolsUsed: stored.flatMap(({ role, name }) => (role === "tool" ? [String(name)] : [])),
     usage,
   });
-  const useTools = async (calls: readonly ToolCall[]): Promise<void> => {
+  const useTools = async (calls: readonly ToolCall[], started?: ReadonlySet<string>): Promise<void> => {
     for (const call of calls) {
       turn.on({ kind: "tool-call", call, hint: toolHint(call) });
-      const result = (await toolResult(tools, call, turn)).toWellFormed();
+      const result = (started?.has(call.id) ? interrupted : await toolResult(tools, call, turn)).toWellFormed();
       const cut = truncated(result, settings.toolResultMaxChars);
       const form = toolRow({ id: call.id, name: call.function.name }, result, cut, settings.toolCompaction);
       await keep(form.stored, form.now);
@@ -104,7 +104,8 @@ export async function runLoop({ model, tools, settings }: LoopParts, turn: Turn)
   for (const { now, stored: form } of turn.resume?.rows ?? []) add(form, now);
   const last = shown.at(-1);
   if (last?.["role"] === "assistant" && last["tool_calls"] === undefined) return done("answered", lastText);
-  await useTools(unanswered(shown));
+  // Only these: a model may give the calls it makes from now on the same ids.
+  await useTools(unanswered(shown), turn.resume?.started);
 
   while (shown.filter(({ role }) => role === "assistant").length < settings.maxIterations) {
     const reply = asPythonStores(await ask(shown));
@@ -124,9 +125,10 @@ export async function runLoop({ model, tools, settings }: LoopParts, turn: Turn)
   return done("out-of-steps", lastText);
 }
 
-/** A tool that was running when the process died is reported as interrupted, never run a second time behind one's back. */
+/** The result of a tool that was running when the process died: it is never run a second time behind one's back. */
+const interrupted = "Error: Task interrupted before this tool finished.";
+
 async function toolResult(tools: readonly Tool[], call: ToolCall, turn: Turn): Promise<string> {
-  if (turn.resume?.started.has(call.id)) return "Error: Task interrupted before this tool finished.";
   await turn.starting?.(call);
   return orAborted(runTool(tools, call, turn.context), turn.context.signal);
 }

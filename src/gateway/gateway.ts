@@ -112,7 +112,8 @@ export function createGateway(parts: GatewayParts): Gateway {
       signal,
       resume: {
         rows: steps.flatMap((step) => (step.kind === "row" ? [step] : [])),
-        started: new Set(steps.flatMap((step) => (step.kind === "started" ? [step.call] : []))),
+        // Tools run one after the other: of all that were started only the last can have been cut short.
+        started: new Set(steps.slice(-1).flatMap((step) => (step.kind === "started" ? [step.call] : []))),
       },
       keep: (stored, now) => noted(item, { kind: "row", now, stored }),
       starting: ({ id, function: { name } }) => noted(item, { kind: "started", call: id, name }),

@@ -276,6 +276,20 @@ describe("a request that the model finds too long", () => {
   });
 });
 
+describe("a turn that goes on after a crash", () => {
+  it("takes a tool that was running for interrupted, and runs later calls even if they bear its id", async () => {
+    const asked = { role: "assistant", content: null, tool_calls: probe };
+    const resume = { rows: [{ now: asked, stored: asked }], started: new Set(["c1"]) };
+    const house = openTurns({
+      lines: [{ toolCalls: probe }, { text: "ok" }],
+      tools: [toolSaying("probe", "found")],
+    });
+    await house.say("go", { resume });
+    const results = (await house.rows()).filter(({ role }) => role === "tool").map(({ content }) => content);
+    expect(results).toEqual(["Error: Task interrupted before this tool finished.", "found"]);
+  });
+});
+
 describe("a turn that is cancelled", () => {
   /** Runs a turn, cancels it as told, and returns what it was rejected with and how long that took. */
   async function cancelled(house: ReturnType<typeof openTurns>, reached: Promise<void>, abort: AbortController) {

@@ -317,6 +317,27 @@ describe("a process that is killed", () => {
     await last.close();
   });
 
+  it("before a tool is started runs it afterwards, even if an earlier call of the turn bore its id", async () => {
+    const ask = { toolCalls: [call("probe", {}, "c1")] };
+    let runs = 0;
+    const tools = [probe(() => `run ${++runs}`)];
+    let starts = 0;
+    const reach = (at: string): void => {
+      if (at === "before tool start" && ++starts === 2) throw new Killed(at);
+    };
+    const house = await openHouse({ model: [ask, ask], tools, reach });
+    await house.say("ann", "hi");
+    await house.settle();
+    house.kill();
+    expect(runs).toBe(1);
+
+    const next = await openHouse({ folder: house.folder, model: [{ text: "done" }], tools });
+    await next.gateway.resume();
+    await next.settle();
+    expect((await next.rows("ann")).filter((row) => row.startsWith("tool:"))).toEqual(["tool: run 1", "tool: run 2"]);
+    await next.close();
+  });
+
   it("by a polite signal journals what is running, and that does not count as an attempt", async () => {
     const house = await openHouse({
       model: [
