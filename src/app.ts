@@ -67,7 +67,7 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
     fetch: {},
     search: searchSettings(toolSettings.web.search, env),
     ...(toolSettings.exec.enable && {
-      exec: { env, timeout: toolSettings.exec.timeout, allowedEnvKeys: toolSettings.exec.allowedEnvKeys },
+      exec: { env, ...toolSettings.exec, sandbox: toolSettings.exec.sandbox === "" ? "auto" : "required" },
     }),
   };
   const loop: LoopSettings = {

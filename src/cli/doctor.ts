@@ -138,9 +138,10 @@ async function sandboxCheck({ tools }: Settings): Promise<Finding> {
     await promisify(execFile)("bwrap", ["--ro-bind", "/", "/", "true"], { timeout: 5000 });
     return ok("sandbox", "commands run in bubblewrap");
   } catch {
+    const outcome = tools.exec.sandbox === "" ? "run without a sandbox" : "are refused";
     return warn(
       "sandbox",
-      "commands run without a sandbox: bubblewrap is missing or may not make namespaces",
+      `commands ${outcome}: bubblewrap is missing or may not make namespaces`,
       "Install it (apt install bubblewrap), or switch commands off with tools.exec.enable: false.",
     );
   }

@@ -64,6 +64,8 @@ export const configSchema = section({
       enable: z._default(flag(), true),
       timeout: z._default(whole(1), 60),
       allowedEnvKeys: z._default(textList(), []),
+      pathAppend: z._default(text(), ""),
+      /** Empty: commands run in bubblewrap where it works. Named: they run in it or not at all. */
       sandbox: z._default(text(), ""),
     }),
     ssrfWhitelist: z._default(textList(), []),

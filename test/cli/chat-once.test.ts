@@ -55,6 +55,16 @@ describe("one question", () => {
     expect(rowsOf(home).at(-1)).toMatchObject({ role: "assistant", tools_used: ["list_dir"] });
   });
 
+  it("may run commands as the owner says: with more programs, or in a sandbox or not at all", async () => {
+    const env = { PATH: "/no-bubblewrap-here" };
+    const asked = async (exec: object) => {
+      const home = openHome({ agents: { defaults: { model: "demo" } }, tools: { exec } });
+      return (await runProgram(["chat", "-m", "run echo $PATH"], { home, env })).out;
+    };
+    expect(await asked({ pathAppend: "/more" })).toContain("/no-bubblewrap-here:/more");
+    expect(await asked({ sandbox: "bwrap" })).toContain("Commands may only run in a sandbox");
+  });
+
   it("is answered as JSON for scripts", async () => {
     const server = await openFakeOpenAi(says("Hi."));
     const home = openHome(servedBy(server.url));

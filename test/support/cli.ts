@@ -44,13 +44,14 @@ export type RunOptions = {
   readonly home: string;
   /** What comes through the pipe; undefined: there is nothing to read. */
   readonly input?: string | Buffer;
+  readonly env?: NodeJS.ProcessEnv;
   readonly onStart?: (child: ChildProcess) => void;
 };
 
 /** Runs the program as its users do. */
-export function runProgram(args: readonly string[], { home, input, onStart }: RunOptions): Promise<Printed> {
+export function runProgram(args: readonly string[], { home, input, env, onStart }: RunOptions): Promise<Printed> {
   const child = spawn(process.execPath, [program, ...args, "--home", home], {
-    env: { PATH: process.env["PATH"], HOME: home, TZ: "UTC" },
+    env: { PATH: process.env["PATH"], HOME: home, TZ: "UTC", ...env },
     stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
   });
   let out = "";
