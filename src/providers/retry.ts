@@ -48,7 +48,8 @@ export function withRetry(model: Model, options: RetryOptions): Model {
           signal.throwIfAborted();
           const wait = error instanceof ModelError ? waitBefore(attempt, error) : undefined;
           if (wait === undefined || !(error instanceof ModelError)) throw error;
-          log?.warn(`${error.message} Asking again in ${(wait / 1000).toFixed(1)} s.`, { kind: error.kind, attempt });
+          const seconds = (wait / 1000).toFixed(1);
+          log?.warn(`${error.message} (asking again in ${seconds} s)`, { kind: error.kind, attempt });
           if (shown) yield { kind: "restart" };
           await sleep(wait, signal);
           signal.throwIfAborted();

@@ -92,7 +92,7 @@ describe("a model that fails for a moment", () => {
       log: { warn: (line) => void warnings.push(line) },
     });
     await read(model, ask("hi"));
-    expect(warnings).toEqual(["overload! Asking again in 1.0 s."]);
+    expect(warnings).toEqual(["overload! (asking again in 1.0 s)"]);
   });
 });
 
