@@ -35,6 +35,11 @@ export class ProtocolFailure extends Error {
   override readonly name = "ProtocolFailure";
 }
 
+/** An answer that began and did not end. */
+export class BrokenOffFailure extends Error {
+  override readonly name = "BrokenOffFailure";
+}
+
 /** Nothing was heard for too long. */
 export class SilenceFailure extends Error {
   override readonly name = "SilenceFailure";
@@ -200,6 +205,7 @@ function kindWithoutAnswer(chain: readonly Error[]): ModelFailure {
   const known = chain.some(
     (link) =>
       link instanceof ProtocolFailure ||
+      link instanceof BrokenOffFailure ||
       link instanceof SilenceFailure ||
       link instanceof SyntaxError || // what should have been JSON was not
       networkCode.test(codeOf(link)) ||

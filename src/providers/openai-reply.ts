@@ -1,7 +1,7 @@
 /** Puts the pieces of a streamed chat completion together into one reply. */
 import { randomUUID } from "node:crypto";
 import type { ToolCall } from "../message.js";
-import { FinishFailure, ProtocolFailure } from "./failures.js";
+import { BrokenOffFailure, FinishFailure, ProtocolFailure } from "./failures.js";
 import type { ModelFailure, Reply, Usage } from "./provider.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -83,8 +83,8 @@ export function createAssembly() {
     /** The whole reply. Throws if there is none: a stream that ends early is not an answer. */
     reply(): Reply {
       if (finish === undefined) {
-        const nothing = text === "" && calls.length === 0;
-        throw new ProtocolFailure(nothing ? "the answer is empty" : "the answer broke off before its end");
+        if (text === "" && calls.length === 0) throw new ProtocolFailure("the answer is empty");
+        throw new BrokenOffFailure("the answer broke off before its end");
       }
       const end = ends.get(finish.toLowerCase()) ?? "stop";
       if (typeof end === "object") throw new FinishFailure(end.failure, finish);

@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { type Asked, HttpFailure, sortFailure } from "../../src/providers/failures.js";
+import {
+  type Asked,
+  BrokenOffFailure,
+  HttpFailure,
+  ProtocolFailure,
+  sortFailure,
+} from "../../src/providers/failures.js";
 import type { ModelFailure } from "../../src/providers/provider.js";
 
 const asked: Asked = {
@@ -299,6 +305,13 @@ describe("what the owner reads", () => {
     expect(message).toBe("azure_openai answered 404: The model `x` does not exist");
     expect(fix).toBe("Check agents.defaults.model (gpt-4o) and providers.azureOpenai.apiBase.");
     expect(told).not.toContain("azure");
+  });
+
+  it("doubts the address of a server that speaks another language, not of one whose answer broke off", () => {
+    expect(sortFailure(new ProtocolFailure("a web page"), asked).fix).toContain("/v1");
+    const { kind, fix } = sortFailure(new BrokenOffFailure("it broke off"), asked);
+    expect(kind).toBe("network");
+    expect(fix).toMatch(/^Check the network/);
   });
 
   it("holds no secret, whoever repeats it", () => {
