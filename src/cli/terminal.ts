@@ -31,11 +31,13 @@ export type Terminal = {
 
 /** The process's own streams. A reader that has left (`| head`) is no error. */
 export function processTerminal(): Terminal {
-  const quietly = (error: NodeJS.ErrnoException): void => {
-    if (error.code === "EPIPE") process.exit(exit.ok);
-    throw error;
-  };
-  process.stdout.on("error", quietly);
+  process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
+    if (code === "EPIPE") process.exit(exit.ok);
+    process.stderr.write(`nanogate: What there is to say could not be written: ${message}\n`);
+    process.exit(exit.failed);
+  });
+  // That nobody reads our hints is no reason to stop.
+  process.stderr.on("error", () => {});
   const colours = process.env["NO_COLOR"] === undefined;
   return {
     out: (text) => void process.stdout.write(`${text}\n`),

@@ -1,7 +1,18 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type ChildProcess, spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { buildProgram, openHome, runProgram, servedBy } from "../support/cli.js";
+import { buildProgram, openHome, program, runProgram, servedBy } from "../support/cli.js";
 import { answers, delta, fails, hangsUp, openFakeOpenAi, says, streams } from "../support/fake-openai.js";
 
 beforeAll(buildProgram);
@@ -45,6 +56,27 @@ describe("one question", () => {
     const { code, out, err } = await runProgram(["chat", "-m", "what is 17*23"], { home });
     expect([code, out]).toEqual([0, "17*23 = 391\n"]);
     expect(err).toMatch(/^nanogate: No key is configured .* demo model/);
+  });
+
+  it("is answered and stored even if nobody reads stderr", async () => {
+    const home = openHome({});
+    const onStart = (child: ChildProcess): void => void child.stderr?.destroy();
+    const { code, out } = await runProgram(["chat", "-m", "what is 17*23"], { home, onStart });
+    expect([code, out]).toEqual([0, "17*23 = 391\n"]);
+    expect(contentsOf(home)).toHaveLength(2);
+  });
+
+  it.skipIf(!existsSync("/dev/full"))("is stored even if its answer cannot be written, and that is said", () => {
+    const home = openHome();
+    const stdio = ["ignore", openSync("/dev/full", "w"), "pipe"] as const;
+    const { status, stderr } = spawnSync(process.execPath, [program, "chat", "-m", "hi", "--home", home], {
+      stdio: [...stdio],
+      encoding: "utf8",
+    });
+    closeSync(stdio[1]);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^nanogate: What there is to say could not be written: ENOSPC.*\n$/);
+    expect(contentsOf(home)).toHaveLength(2);
   });
 
   it("may use tools", async () => {
