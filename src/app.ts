@@ -1,11 +1,11 @@
 /** The composition root: the only file that knows every part. */
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import type { LoopSettings } from "./agent/loop.js";
 import { createMemory } from "./agent/memory.js";
 import { createMemoryFolders } from "./agent/memory-folders.js";
 import { readOwnFile } from "./agent/own-file.js";
-import { systemPrompt } from "./agent/prompt.js";
+import { type PromptParts, systemPrompt } from "./agent/prompt.js";
 import { activeSkills, loadSkills, skillSummary } from "./agent/skills.js";
 import { createSubagents } from "./agent/subagents.js";
 import { createTools, type ToolParts } from "./agent/tools/index.js";
@@ -85,8 +85,8 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
       log.warn(`${name} is not shown to the model: ${reasonOf(error)}`);
       return undefined;
     });
-  const prompt = async (memoryText: string, shownSkills: { always: string; summary: string }): Promise<string> =>
-    systemPrompt({ workspace, read: ownersFile, memory: memoryText, skills: shownSkills });
+  const prompt = (parts: Pick<PromptParts, "memory" | "memoryFolder" | "skills">): Promise<string> =>
+    systemPrompt({ workspace, read: ownersFile, ...parts });
   const lifetime = new AbortController();
   const subagents =
     report &&
@@ -94,7 +94,7 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
       model,
       tools: createTools(toolParts),
       settings: { ...loop, maxIterations: subagentIterations },
-      system: await prompt("", { always: "", summary: (await skills()).summary }),
+      system: await prompt({ memory: "", skills: { always: "", summary: (await skills()).summary } }),
       clock,
       log,
       limit: subagentLimit,
@@ -110,7 +110,12 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
     tools: createTools({ ...toolParts, ...(send && { send }), ...(subagents && { spawn: subagents.spawn }) }),
     settings: loop,
     store: { viewMessages: defaults.memoryWindow, toolsUsed: true, failed: "nothing", outOfSteps: "sentence" },
-    prompt: async ({ key }) => prompt(await memory.text(key), await skills()),
+    prompt: async ({ key }) =>
+      prompt({
+        memory: await memory.text(key),
+        memoryFolder: relative(workspace, folders.of(key).folder),
+        skills: await skills(),
+      }),
   });
   const started = performance.now();
   const runCommand = createCommands({

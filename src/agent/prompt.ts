@@ -12,6 +12,8 @@ export type PromptParts = {
   readonly read: (name: string) => Promise<string | undefined>;
   /** The long-term memory of this chat; empty if there is none. */
   readonly memory: string;
+  /** Where it lies in the workspace, if each chat has one of its own. */
+  readonly memoryFolder?: string;
   /** What skills.ts found: bodies that are always shown, and the list of all. */
   readonly skills: { readonly always: string; readonly summary: string };
 };
@@ -19,7 +21,8 @@ export type PromptParts = {
 /** The owner's files that every prompt carries, in this order. */
 const ownersFiles = ["AGENTS.md", "SOUL.md", "USER.md", "TOOLS.md"];
 
-export async function systemPrompt({ workspace, read, memory, skills }: PromptParts): Promise<string> {
+export async function systemPrompt(parts: PromptParts): Promise<string> {
+  const { read, memory, skills } = parts;
   const files = await Promise.all(
     ownersFiles.map(async (name) => {
       const text = await read(name);
@@ -27,7 +30,7 @@ export async function systemPrompt({ workspace, read, memory, skills }: PromptPa
     }),
   );
   const sections = [
-    identity(workspace),
+    identity(parts),
     files.flat().join("\n\n"),
     memory === "" ? "" : `# Memory\n\n## Long-term Memory\n${memory}`,
     skills.always === "" ? "" : `# Active Skills\n\n${skills.always}`,
@@ -38,7 +41,18 @@ export async function systemPrompt({ workspace, read, memory, skills }: PromptPa
 
 const systems: Readonly<Record<string, string>> = { linux: "Linux", darwin: "macOS", win32: "Windows" };
 
-const identity = (workspace: string): string => `# nanogate
+/** What lies in the workspace. The owner's files and the skills speak of `memory/`, whosever memory it is. */
+const places = (memory: string): string =>
+  [
+    `- ${memory}/MEMORY.md: facts that last, always shown to you. Write there what should be remembered.`,
+    `- ${memory}/HISTORY.md: a log of the past, entries starting with [YYYY-MM-DD HH:MM]. Search it when you need to.`,
+    ...(memory === "memory"
+      ? []
+      : ["- This chat has a memory of its own: where memory/ is spoken of elsewhere, that folder is meant."]),
+    "- skills/<name>/SKILL.md: how to do particular things.",
+  ].join("\n");
+
+const identity = ({ workspace, memoryFolder = "memory" }: PromptParts): string => `# nanogate
 
 You are nanogate, a helpful assistant that people talk to in their chats.
 
@@ -47,9 +61,7 @@ ${systems[platform()] ?? platform()} ${arch()}, Node ${process.versions.node}
 
 ## Workspace
 ${workspace}
-- memory/MEMORY.md: facts that last, always shown to you. Write there what should be remembered.
-- memory/HISTORY.md: a log of the past, entries starting with [YYYY-MM-DD HH:MM]. Search it when you need to.
-- skills/<name>/SKILL.md: how to do particular things.
+${places(memoryFolder)}
 
 ## Guidelines
 - Before using tools say briefly what you will do; never claim a result you have not seen.

@@ -3,12 +3,11 @@ import type { ModelMessage } from "../message.js";
 import type { Clock } from "../world.js";
 import { fill, quote, report, type Scene, type Step, withoutContext, wordsOf } from "./demo-words.js";
 
-const memoryFile = "memory/MEMORY.md";
-
 /** With a tool made for it, or by reading the memory file and writing it back with one line more. */
 export function remember(fact: string, { done, request }: Scene): Step | undefined {
   const line = `- ${fact.trim().replaceAll(/\s+/g, " ")}`;
   const last = done.at(-1);
+  const memoryFile = memoryFileIn(systemWords(request.messages));
   const made = request.tools.find(({ name }) => /remember|memor/i.test(name) && name !== "save_memory");
   if (made)
     return last
@@ -37,11 +36,17 @@ function unnumbered(shown: string): string | undefined {
   return numbered ? lines.map((line) => line.replace(/^\s*\d+\| ?/, "")).join("\n") : shown;
 }
 
-export function recall(messages: readonly ModelMessage[]): string {
-  const system = messages
+const systemWords = (messages: readonly ModelMessage[]): string =>
+  messages
     .filter(({ role }) => role === "system")
     .map(wordsOf)
     .join("\n");
+
+/** As the prompt names it: each chat may have its own. */
+const memoryFileIn = (system: string): string => /^- (.+\/MEMORY\.md): /m.exec(system)?.[1] ?? "memory/MEMORY.md";
+
+export function recall(messages: readonly ModelMessage[]): string {
+  const system = systemWords(messages);
   const memory = /## Long-term Memory\n([\s\S]*?)(?:\n\n---\n\n|$)/.exec(system)?.[1]?.trim();
   return memory ? `This is in my memory:\n${memory}` : "My memory is still empty. Tell me: remember …";
 }

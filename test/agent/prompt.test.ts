@@ -46,6 +46,15 @@ describe("the system prompt", () => {
     expect(prompt.split("\n\n---\n\n").slice(1)).toEqual(["## SOUL.md\n\nkind"]);
   });
 
+  it("names the memory of the chat, where each has its own", async () => {
+    const { workspace, read } = openHome();
+    const parts = { workspace, read, memory: "", skills: noSkills };
+    expect(await systemPrompt(parts)).toContain("\n- memory/MEMORY.md: facts that last");
+    const own = await systemPrompt({ ...parts, memoryFolder: "memory/chats/a" });
+    expect(own).toContain("\n- memory/chats/a/MEMORY.md: facts that last");
+    expect(own).not.toContain("- memory/MEMORY.md");
+  });
+
   it("is the same, byte for byte, as long as nobody changes anything", async () => {
     const { workspace, write, read } = openHome();
     write("AGENTS.md", "be brief");

@@ -87,6 +87,15 @@ describe("one question", () => {
     expect(rowsOf(home).at(-1)).toMatchObject({ role: "assistant", tools_used: ["list_dir"] });
   });
 
+  it("may ask to remember: in the memory that this chat is shown, and no other", async () => {
+    const home = openHome({ agents: { defaults: { model: "demo" } }, memory: { scope: "chat" } });
+    const ask = async (session: string, text: string) =>
+      (await runProgram(["chat", "-s", session, "-m", text], { home })).out;
+    await ask("a:1", "remember I like tea");
+    expect(await ask("a:1", "what do you remember?")).toContain("- I like tea");
+    expect(await ask("a:2", "what do you remember?")).toContain("still empty");
+  });
+
   it("may run commands as the owner says: with more programs, or in a sandbox or not at all", async () => {
     const env = { PATH: "/no-bubblewrap-here" };
     const asked = async (exec: object) => {
