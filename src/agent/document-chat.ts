@@ -11,7 +11,7 @@ import { compactedView } from "./compaction.js";
 import { type LoopParts, runLoop } from "./loop.js";
 import { legalMessages } from "./legal.js";
 import { rowLine } from "./memory.js";
-import { cutText, tokensOf } from "./tokens.js";
+import { cutText, tokensOf, tokensOfText } from "./tokens.js";
 import { noAnswer } from "./turn.js";
 
 /** The two functions of the document store that a chat may use. */
@@ -40,15 +40,19 @@ export function createDocumentChat(parts: DocumentChatParts) {
   const isFull = (history: readonly Row[], turn: readonly Row[]): boolean =>
     history.length > 0 && tokensOf(legalMessages([...history, ...turn])) > fullAt * model.contextTokens;
 
-  /** One message that stands for all of `history`. */
+  /** One message that stands for all of `history`, read in as many pieces as the model needs. */
   const summarised = async (history: readonly Row[], signal: AbortSignal): Promise<Row[]> => {
-    const text = cutText(history.flatMap(rowLine).join("\n"), Math.floor(fullAt * model.contextTokens));
-    const messages = [
-      { role: "system", content: "Summarise conversations so that they can be continued without the original." },
-      { role: "user", content: `What has been said, decided, and left open here?\n\n${text}` },
-    ] as const;
-    const { text: summary } = await complete(model.stream({ messages, tools: [] }, signal));
-    if (summary === null || summary.trim() === "") throw new Error("the model returned no summary");
+    let summary = "";
+    for (const piece of pieces(history.flatMap(rowLine), Math.floor(model.contextTokens / 3))) {
+      const before = summary === "" ? "" : `The summary so far:\n${summary}\n\n`;
+      const messages = [
+        { role: "system", content: "Summarise conversations so that they can be continued without the original." },
+        { role: "user", content: `${before}What has been said, decided, and left open here?\n\n${piece}` },
+      ] as const;
+      const { text } = await complete(model.stream({ messages, tools: [] }, signal));
+      if (text === null || text.trim() === "") throw new Error("the model returned no summary");
+      summary = text;
+    }
     return [{ role: "assistant", content: `Conversation summary at T=${clock()}\n\n${summary}` }];
   };
 
@@ -86,4 +90,18 @@ export function createDocumentChat(parts: DocumentChatParts) {
         return { success: true };
       }),
   };
+}
+
+/** The lines, joined to texts of at most so many tokens each; only a line longer than that is cut. */
+function pieces(lines: readonly string[], tokens: number): string[] {
+  const found: string[] = [];
+  let piece = "";
+  for (const line of lines.map((text) => cutText(text, tokens))) {
+    if (piece !== "" && tokensOfText(`${piece}\n${line}`) > tokens) {
+      found.push(piece);
+      piece = "";
+    }
+    piece = piece === "" ? line : `${piece}\n${line}`;
+  }
+  return [...found, piece];
 }

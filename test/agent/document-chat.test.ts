@@ -62,6 +62,20 @@ describe("a chat kept as one document", () => {
     expect(accesses).toEqual(["load", "save"]);
   });
 
+  it("summarises all of a long history, piece by piece, never leaving out its middle", async () => {
+    const { chat, stored, requests } = openChat(
+      [{ text: "one" }, { text: "two" }, { text: "three" }, { text: "all" }],
+      3000,
+    );
+    const history = Array.from({ length: 40 }, (_, at) => ({ role: "user", content: `fact ${at} ${"x".repeat(200)}` }));
+    await stored.saveHistory("agent", "chat", history);
+    await chat.compactSession("agent", "chat", signal);
+    const asked = requests.map(({ messages }) => String(messages[1]?.content)).join("\n");
+    for (let at = 0; at < 40; at++) expect(asked).toContain(`fact ${at} `);
+    expect(requests.length).toBeGreaterThan(1);
+    expect(asked).toContain("The summary so far:\none");
+  });
+
   it("loses nothing when the summary cannot be had", async () => {
     const long = "words ".repeat(2000);
     const { chat, stored } = openChat(
