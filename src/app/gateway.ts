@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { hasSandbox } from "../agent/tools/sandbox.js";
 import { createApp } from "../app.js";
 import { channelKinds } from "../channels/index.js";
 import type { Channel } from "../channels/channel.js";
@@ -113,6 +114,13 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
     supervised.set(
       name,
       superviseChannel({ name, open, link, now, sleep, log, giveUp: (reason) => fatal(reason) }, await open()),
+    );
+  }
+  const { exec } = settings.tools;
+  if (supervised.size > 0 && exec.enable && exec.sandbox === "" && !(await hasSandbox())) {
+    log.warn(
+      "Commands run without a sandbox: whoever may speak here can have them read what this user can read. " +
+        "Install bubblewrap, or switch commands off with tools.exec.enable: false.",
     );
   }
   const channels = new Map([...supervised].map(([name, { channel }]) => [name, channel] as const));

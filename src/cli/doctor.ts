@@ -1,10 +1,9 @@
 /** `nanogate doctor`: everything a gateway needs, looked at one by one, each with what to do about it. */
-import { execFile } from "node:child_process";
 import { mkdir, rm, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { checkDiscord, checkModel, checkTelegram, type Fetch, Unreachable } from "../app/live-checks.js";
 import { askGateway } from "../app/running.js";
+import { hasSandbox } from "../agent/tools/sandbox.js";
 import { findHome } from "../config/home.js";
 import { loadSettings, type Settings } from "../config/load.js";
 import { reasonOf, UserError } from "../util/errors.js";
@@ -134,17 +133,13 @@ async function channelCheck(name: string, raw: Readonly<Record<string, unknown>>
 
 async function sandboxCheck({ tools }: Settings): Promise<Finding> {
   if (!tools.exec.enable) return ok("sandbox", "not needed: commands are off");
-  try {
-    await promisify(execFile)("bwrap", ["--ro-bind", "/", "/", "true"], { timeout: 5000 });
-    return ok("sandbox", "commands run in bubblewrap");
-  } catch {
-    const outcome = tools.exec.sandbox === "" ? "run without a sandbox" : "are refused";
-    return warn(
-      "sandbox",
-      `commands ${outcome}: bubblewrap is missing or may not make namespaces`,
-      "Install it (apt install bubblewrap), or switch commands off with tools.exec.enable: false.",
-    );
-  }
+  if (await hasSandbox()) return ok("sandbox", "commands run in bubblewrap");
+  const outcome = tools.exec.sandbox === "" ? "run without a sandbox" : "are refused";
+  return warn(
+    "sandbox",
+    `commands ${outcome}: bubblewrap is missing or may not make namespaces`,
+    "Install it (apt install bubblewrap), or switch commands off with tools.exec.enable: false.",
+  );
 }
 
 async function writable(name: string, folder: string): Promise<Finding> {

@@ -20,6 +20,16 @@ export type SandboxParts = {
   readonly network?: boolean;
 };
 
+/** Does bubblewrap work on this machine at all? */
+export async function hasSandbox(bwrap = "bwrap"): Promise<boolean> {
+  try {
+    await promisify(execFile)(bwrap, ["--ro-bind", "/", "/", "true"], { timeout: 5000 });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export function createSandbox({ fence, bwrap = "bwrap", readable = [], network = true }: SandboxParts): Sandbox {
   // Whether it works here does not change while we run: a kernel without user namespaces stays one.
   let works: Promise<boolean> | undefined;
