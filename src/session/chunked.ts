@@ -66,7 +66,7 @@ export function createChunkedStore(options: ChunkedOptions): SessionStore {
       }
       const owner = await ownerOf(folder, stem, names);
       if (!belongsTo(key, stem, owner) || (claims.get(stem) ?? key) !== key) continue;
-      if (owner === undefined) claims.set(stem, key);
+      if (owner !== key) claims.set(stem, key);
       return stem;
     }
     const [stem] = free;

@@ -13,7 +13,7 @@ import { writeAll } from "../util/file-bytes.js";
 import { namesIn } from "../util/folder.js";
 import { createProcessLock } from "../util/process-lock.js";
 import type { Clock, Log } from "../world.js";
-import { completeHeader, headerFromLine, headerLine, type PartialHeader } from "./header.js";
+import { completeHeader, headerFromLine, headerLine, headerRecord, type PartialHeader } from "./header.js";
 import { firstLine, JsonlLog, type LogParts } from "./jsonl-log.js";
 import {
   assertStorable,
@@ -24,7 +24,8 @@ import {
   keyFromStem,
   sessionFileName,
 } from "./key.js";
-import { ended, lineBytes, salvageLines } from "./line-file.js";
+import { ended, lineBytes, type Salvage, salvageLines } from "./line-file.js";
+import { pythonJson } from "./python-json.js";
 import type { SessionStore, SessionSummary, VerifyResult } from "./store.js";
 
 export type JsonlOptions = {
@@ -39,7 +40,7 @@ export type JsonlOptions = {
 export function createJsonlStore(options: JsonlOptions): SessionStore {
   const { folder } = options;
   const parts: LogParts = { ...options, lock: createProcessLock(join(folder, ".nanogate.lock")) };
-  /** Files of nanobot v0.1.4 do not say whose they are; the first key to open one keeps it. */
+  /** Files of nanobot v0.1.4 do not say whose they are, damaged ones say nonsense; the first key to open one keeps it. */
   const claims = new Map<string, SessionKey>();
 
   const locate = async (key: SessionKey): Promise<string> => {
@@ -55,7 +56,7 @@ export function createJsonlStore(options: JsonlOptions): SessionStore {
         // v0.3.0's name is used where it is found; new files get the one that the others know too.
         if (choice > 0) free.push(path);
       } else if (belongsTo(key, stemOf(path), found?.key) && (claims.get(path) ?? key) === key) {
-        if (found?.key === undefined) claims.set(path, key);
+        if (found?.key !== key) claims.set(path, key);
         return path;
       }
     }
@@ -95,10 +96,7 @@ export function createJsonlStore(options: JsonlOptions): SessionStore {
     },
 
     async *verify({ repair }) {
-      for (const path of await paths()) {
-        const result = await verifyFile(path, parts, repair);
-        if (result) yield result;
-      }
+      for (const path of await paths()) yield await verifyFile(path, parts, repair);
     },
 
     files: paths,
@@ -170,13 +168,29 @@ const stemOf = (path: string): string => basename(path).slice(0, -".jsonl".lengt
 const keyOf = (stem: string, stored: SessionKey | undefined): SessionKey =>
   stored !== undefined && isNameOf(stem, stored) ? stored : keyFromStem(stem);
 
-/** Reads every line. A file of somebody else's (no header, no rows) is not ours to judge. */
-async function verifyFile(path: string, parts: LogParts, repair: boolean): Promise<VerifyResult | undefined> {
+/** Reads every line. */
+async function verifyFile(path: string, parts: LogParts, repair: boolean): Promise<VerifyResult> {
+  const { result } = await examine(path);
+  if (!repair || result.damage.length === 0) return result;
+  return parts.lock.hold(async () => {
+    // Looked at again: somebody may have written before the lock was ours.
+    const { result, header, texts } = await examine(path);
+    if (result.damage.length === 0) return result;
+    const lines = [lineBytes(repairedHeader(result, header, parts.clock()), result.key), ...texts.map(ended)];
+    const aside = await setAside(path, `damaged-${fileTime(parts.clock())}`);
+    await replaceFile(path, (file) => writeAll(file, Buffer.concat(lines)));
+    return { ...result, setAside: aside };
+  });
+}
+
+type Examined = Pick<Salvage, "texts"> & { readonly result: VerifyResult; readonly header: PartialHeader };
+
+async function examine(path: string): Promise<Examined> {
   const stem = stemOf(path);
-  const salvage = salvageLines(path, await readFile(path));
-  const damage = [...salvage.damage];
-  if (!salvage.header) damage.push({ file: path, line: 1, reason: "no header line" });
-  const stored = salvage.header?.key;
+  const { header, rows, texts, damage: found } = salvageLines(path, await readFile(path));
+  const damage = [...found];
+  if (!header) damage.push({ file: path, line: 1, reason: "no header line" });
+  const stored = header?.key;
   if (stored !== undefined && !isNameOf(stem, stored)) {
     damage.push({
       file: path,
@@ -184,15 +198,12 @@ async function verifyFile(path: string, parts: LogParts, repair: boolean): Promi
       reason: `the header names the key ${JSON.stringify(stored)}, the file another`,
     });
   }
-  const key = keyOf(stem, stored);
-  const result = { key, path, rows: salvage.rows.length, damage };
-  if (!repair || damage.length === 0) return result;
-  const header = completeHeader(key, salvage.header ?? {}, salvage.rows.length, parts.clock());
-  const lines = [lineBytes(headerLine(header), key), ...salvage.texts.map(ended)];
-  const aside = await parts.lock.hold(async () => {
-    const kept = await setAside(path, `damaged-${fileTime(parts.clock())}`);
-    await replaceFile(path, (file) => writeAll(file, Buffer.concat(lines)));
-    return kept;
-  });
-  return { ...result, setAside: aside };
+  return { result: { key: keyOf(stem, stored), path, rows: rows.length, damage }, header: header ?? {}, texts };
+}
+
+/** A key that was only guessed from the name is not written down, or it would shut out the one whose file it is. */
+function repairedHeader({ key, rows }: VerifyResult, found: PartialHeader, now: string): string {
+  const header = completeHeader(key, found, rows, now);
+  const { key: _guessed, ...nameless } = headerRecord(header);
+  return found.key === key ? headerLine(header) : pythonJson(nameless);
 }

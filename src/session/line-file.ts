@@ -7,6 +7,7 @@ import { closeSync, openSync, readSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
 import type { Row, SessionKey } from "../message.js";
+import { reasonOf } from "../util/errors.js";
 import {
   headerFlaw,
   isHeader,
@@ -17,7 +18,7 @@ import {
   salvageHeader,
 } from "./header.js";
 import { pythonStrip } from "./key.js";
-import { parsePythonJson, parsePythonJsonPrefix, type PythonObject } from "./python-json.js";
+import { assertReadable, parsePythonJson, parsePythonJsonPrefix, type PythonObject } from "./python-json.js";
 import type { Damage } from "./store.js";
 
 /** Where the rows of a regular file lie: the start of every {@link rowsPerMark}th, so that any range is near a mark. */
@@ -274,6 +275,14 @@ export function lineBytes(text: string, key: SessionKey): Buffer {
   if (!text.isWellFormed()) {
     throw new TypeError(
       `A row of session ${JSON.stringify(key)} holds a lone surrogate and cannot be stored as UTF-8.`,
+    );
+  }
+  try {
+    assertReadable(text);
+  } catch (error) {
+    throw new TypeError(
+      `A row of session ${JSON.stringify(key)} could be stored but not read again: ${reasonOf(error)}`,
+      { cause: error },
     );
   }
   return Buffer.from(`${text}\n`, "utf8");

@@ -106,7 +106,7 @@ export class SessionManager {
 
   async #write(session: Session): Promise<void> {
     for (let rebases = 0; ; rebases++) {
-      const change = session.change();
+      const change = changeOf(session);
       try {
         await session.log[change.kind](change.header, change.rows);
         session.saved(change);
@@ -140,6 +140,16 @@ export class SessionManager {
 
   #find(key: SessionKey): Session | undefined {
     return this.#cache.get(key) ?? this.#unsaved.get(key) ?? this.#live.get(key)?.deref();
+  }
+}
+
+/** Metadata that has no JSON form could never be saved; kept, it would hold up every turn that follows. */
+function changeOf(session: Session): Change {
+  try {
+    return session.change();
+  } catch (error) {
+    session.reload(session.log);
+    throw error;
   }
 }
 

@@ -54,7 +54,12 @@ export function asDriver(name: string): DriverName {
 
 export function openStore(options: StoreOptions): SessionStore {
   const { driver = "jsonl", log = stderrLog } = options;
-  return drivers[driver]({ ...options, folder: join(options.workspace, "sessions"), clock: pythonClock(options), log });
+  return drivers[asDriver(driver)]({
+    ...options,
+    folder: join(options.workspace, "sessions"),
+    clock: pythonClock(options),
+    log,
+  });
 }
 
 /** Opens the sessions of a workspace. */

@@ -67,6 +67,13 @@ function mayBeDeep(text: string): boolean {
   return brackets > maxDepth;
 }
 
+/** Throws a SyntaxError if a text that was printed here is one that Python, and so we, would refuse to read. */
+export function assertReadable(text: string): void {
+  if (mayBeDeep(text) || longNumber.test(text)) parsePythonJson(text);
+}
+
+const longNumber = new RegExp(`\\d{${maxIntegerDigits + 1}}`);
+
 function skipSpace(text: string, from: number): number {
   let at = from;
   while (" \t\n\r".includes(text[at] ?? "x")) at++;

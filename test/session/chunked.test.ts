@@ -619,6 +619,14 @@ describe("names", () => {
     expect(all(await store.open("a_b"))).toEqual([]);
   });
 
+  it("lets the first key to open chunks that name an impossible key keep them", async () => {
+    const state = '{"_type": "metadata", "key": "other:1"}\n';
+    const house = openWorkspace({ "session-a_b.1.jsonl": line("m1"), "session-a_b.state.json": state });
+    const store = chunked(house);
+    expect(all(await store.open("a:b"))).toEqual(["m1"]);
+    expect(all(await store.open("a_b"))).toEqual([]);
+  });
+
   it("is not disturbed by stray files (000-20)", async () => {
     const house = openWorkspace({
       "session-s.bak.jsonl": "x\n",

@@ -313,6 +313,18 @@ describe.each(driverNames)("%s: a save that fails", (driver) => {
     }
   });
 
+  it("because the metadata has no JSON form does not hold up the turns that follow", async () => {
+    const { sessions } = openHouse({ driver });
+    const session = await sessions.getOrCreate(key);
+    session.metadata["bad"] = (() => 1) as never;
+    session.addMessage("user", "lost");
+    await expect(sessions.save(session)).rejects.toThrow("no JSON form");
+    expect([session.length, session.metadata]).toEqual([0, {}]);
+    session.addMessage("user", "next");
+    await sessions.save(session);
+    expect(session.slice(0)).toMatchObject([{ content: "next" }]);
+  });
+
   it("does not take along a row that was added while it was being written", async () => {
     const { sessions, store, turn, onDisk } = openHouse({ driver });
     const session = await turn(key, "one");
