@@ -10,7 +10,7 @@ import { replaceFile } from "../util/atomic-write.js";
 import { errorCode, UserError } from "../util/errors.js";
 import { systemClock } from "../world.js";
 import { type CommandParts, createProgress, type DefineCommand } from "./terminal.js";
-import { listed, openWorkspaceStore, type Where } from "./workspace-store.js";
+import { openWorkspaceStore, type Where } from "./workspace-store.js";
 
 export function addConvertCommand(command: DefineCommand, { terminal }: CommandParts): void {
   command("convert", "move all conversations to another driver")
@@ -27,9 +27,9 @@ export function addConvertCommand(command: DefineCommand, { terminal }: CommandP
       const { segmentSize } = settings.sessions;
       const target = openStore({ workspace: settings.workspace, driver: options.to, segmentSize });
       const files = await store.files();
-      const all = await listed(store);
+      const all = await allKeys(store);
       const progress = createProgress(terminal, `converting to ${options.to}`);
-      for (const [at, { key }] of all.entries()) {
+      for (const [at, key] of all.entries()) {
         await copySession(store, target, key);
         progress.step(at + 1, all.length);
       }
@@ -41,7 +41,7 @@ export function addConvertCommand(command: DefineCommand, { terminal }: CommandP
         "sessions",
         `converted-${driver}-${systemClock().slice(0, 19).replaceAll(":", "")}`,
       );
-      await mkdir(aside);
+      await mkdir(aside, { recursive: true });
       for (const file of files.filter((path) => existsSync(path))) await rename(file, join(aside, basename(file)));
       const isConfigured = where.workspace === undefined && where.driver === undefined;
       if (isConfigured) await configureDriver(join(settings.home, "nanogate.json"), options.to);
@@ -53,6 +53,14 @@ export function addConvertCommand(command: DefineCommand, { terminal }: CommandP
             : `Use it with --driver ${options.to}, or set sessions.driver in nanogate.json.`),
       );
     });
+}
+
+/** Also those a listing leaves out, because their header is lost: every conversation moves, whatever became of it. */
+async function allKeys(store: SessionStore): Promise<string[]> {
+  const keys = new Set<string>();
+  for await (const { key } of store.list()) keys.add(key);
+  for await (const { key, rows } of store.verify({ repair: false })) if (rows > 0) keys.add(key);
+  return [...keys];
 }
 
 /** Sets `sessions.driver`, leaving everything else in the file as it is. */

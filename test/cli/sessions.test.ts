@@ -227,6 +227,18 @@ describe("sessions convert", () => {
     expect(readFileSync(join(folder, "telegram_1.jsonl"), "utf8")).toBe(before);
   });
 
+  it("moves a conversation too whose header is lost", async () => {
+    const { run, folder } = await homeWith({ "telegram:1": ["a"], "telegram:2": ["b"] });
+    const lines = readFileSync(join(folder, "telegram_2.jsonl"), "utf8").split("\n");
+    writeFileSync(join(folder, "telegram_2.jsonl"), lines.slice(1).join("\n"));
+    expect((await run("convert", "--to", "chunked")).out).toContain("Converted 2 conversations");
+    expect((await run("export", "telegram:2")).out).toContain('"content": "b"');
+  });
+
+  it("of no conversations at all is no failure", async () => {
+    expect(await runMain(["sessions", "convert", "--to", "chunked", "--home", openHome()])).toMatchObject({ code: 0 });
+  });
+
   it("to the driver that is there already is refused", async () => {
     const { run } = await homeWith({ "telegram:1": ["a"] });
     expect(await run("convert", "--to", "jsonl")).toMatchObject({
