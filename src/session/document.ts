@@ -6,8 +6,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Row, SessionKey } from "../message.js";
 import { localIsoTime } from "../util/clock.js";
-import { reasonOf } from "../util/errors.js";
-import { UserError } from "../util/errors.js";
+import { reasonOf, UserError } from "../util/errors.js";
 import type { Clock, Log } from "../world.js";
 import { type DocumentBackend, type Entry, noEntry } from "./document-backend.js";
 import {

@@ -37,7 +37,7 @@ export class SessionManager {
     this.#store = store;
     this.#clock = clock;
     this.#cache = new LRUCache({
-      max: cacheSize,
+      max: Math.max(1, cacheSize),
       dispose: (session, key) => {
         if (session.hasUnsaved && !this.#invalid.has(session)) this.#unsaved.set(key, session);
       },
@@ -48,7 +48,9 @@ export class SessionManager {
   getOrCreate(key: SessionKey): Promise<Session> {
     const opening = this.#opening.get(key) ?? this.#turns.run(key, () => this.#open(key));
     this.#opening.set(key, opening);
-    const done = (): void => void this.#opening.delete(key);
+    const done = (): void => {
+      if (this.#opening.get(key) === opening) this.#opening.delete(key);
+    };
     opening.then(done, done);
     return opening;
   }
@@ -67,6 +69,8 @@ export class SessionManager {
     if (session) this.#invalid.add(session);
     this.#cache.delete(key);
     this.#unsaved.delete(key);
+    // Who asks from now on must not be given what somebody else is just reading.
+    this.#opening.delete(key);
   }
 
   /** All sessions on disk, the most recently updated first. */
