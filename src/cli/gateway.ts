@@ -27,6 +27,8 @@ export async function runGateway(self: Command, terminal: Terminal): Promise<num
       terminal.out(greeting(terminal, gateway, settings.home, addressOf({ ...settings.gateway, port }))),
     ready: () => log.info?.("ready", { channels: gateway.channels }),
   });
+  // Everything is written and said. A connection that a library has not let go of must not keep the process.
+  setTimeout(() => process.exit(exit.ok), 1000).unref();
   return exit.ok;
 }
 

@@ -81,6 +81,7 @@ async function oneHouse(seed: number, plan: readonly string[]) {
   const rooms = others.map((one) => [discord.addPrivateChat(one), one] as const);
   const said: Said[] = [];
   const killed: string[] = [];
+  const codes: (number | null)[] = [];
   configure(home, { telegram, discord, model });
 
   const newText = (): { number: string; text: string } => {
@@ -114,9 +115,7 @@ async function oneHouse(seed: number, plan: readonly string[]) {
     await isRunning(daemon);
     await allTold(daemon);
     await wait(50);
-    daemon.kill("SIGTERM");
-    const [code] = (await once(daemon, "exit")) as [number | null];
-    return code;
+    return ended(daemon);
   };
 
   try {
@@ -125,8 +124,7 @@ async function oneHouse(seed: number, plan: readonly string[]) {
     await discord.until(() => discord.isConnected(), "the first login");
     for (const room of rooms) speakOnDiscord(room);
     await allTold(first);
-    first.kill("SIGTERM");
-    await once(first, "exit");
+    await ended(first);
     for (const point of plan) {
       const daemon = start(home, point === "random" ? undefined : `${point}#${1 + random.below(3)}`);
       for (let count = 0; count < 3; count++) speak();
@@ -139,11 +137,11 @@ async function oneHouse(seed: number, plan: readonly string[]) {
       }
       killed.push(point);
       // A message that is at work in three deaths in a row is put aside, rightly; two are survived.
-      if (killed.length % 2 === 0) await peacefulLife();
+      if (killed.length % 2 === 0) codes.push(await peacefulLife());
     }
-    const code = await peacefulLife();
+    codes.push(await peacefulLife());
     const violations = await audit(home, said, { telegram, discord }, killed.length);
-    if (code !== 0) violations.push(`the last life ended with ${code}, not 0`);
+    for (const code of codes) if (code !== 0) violations.push(`a peaceful life ended with ${code}, not 0`);
     const labelledRepeats = telegram.sent.filter(({ text }) => text.includes("↻")).length;
     return { killed, messages: said.length, labelledRepeats, violations };
   } finally {
@@ -188,6 +186,16 @@ function isRunning(daemon: ChildProcess): Promise<void> {
     });
     daemon.once("exit", () => resolve());
   });
+}
+
+/** Asks the daemon to end; its exit code, or null if it had to be killed. */
+async function ended(daemon: ChildProcess): Promise<number | null> {
+  const exit = once(daemon, "exit") as Promise<[number | null]>;
+  daemon.kill("SIGTERM");
+  const timer = setTimeout(() => daemon.kill("SIGKILL"), patienceMs);
+  const [code] = await exit;
+  clearTimeout(timer);
+  return code;
 }
 
 /** What must be true whatever was killed when. */
