@@ -4,7 +4,8 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     exclude: ["test/nanobot/**"],
-    maxWorkers: 2,
+    // One more than the cores of a small machine: many tests wait for processes, terminals and time limits.
+    maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 30_000,
   },

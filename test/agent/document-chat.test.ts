@@ -70,10 +70,10 @@ describe("a chat kept as one document", () => {
     const history = Array.from({ length: 40 }, (_, at) => ({ role: "user", content: `fact ${at} ${"x".repeat(200)}` }));
     await stored.saveHistory("agent", "chat", history);
     await chat.compactSession("agent", "chat", signal);
-    const asked = requests.map(({ messages }) => String(messages[1]?.content)).join("\n");
+    const asked = requests.map(({ messages }) => JSON.stringify(messages[1]?.content)).join("\n");
     for (let at = 0; at < 40; at++) expect(asked).toContain(`fact ${at} `);
     expect(requests.length).toBeGreaterThan(1);
-    expect(asked).toContain("The summary so far:\none");
+    expect(asked).toContain(String.raw`The summary so far:\none`);
   });
 
   it("loses nothing when the summary cannot be had", async () => {
