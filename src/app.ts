@@ -1,6 +1,6 @@
 /** The composition root: the only file that knows every part. */
 import { homedir } from "node:os";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import type { LoopSettings } from "./agent/loop.js";
 import { createMemory } from "./agent/memory.js";
 import { createMemoryFolders } from "./agent/memory-folders.js";
@@ -61,8 +61,10 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
   const folders = createMemoryFolders({ home, workspace, scope, fence, sessions, clock, log });
   const memory = createMemory({ sessions, model, clock, log, filesOf: folders.of, window: defaults.memoryWindow });
 
+  // Where each chat has a memory of its own, no file tool of one chat may look into another's.
+  const isOwn = scope === "chat";
   const toolParts: ToolParts = {
-    fence,
+    fence: isOwn ? workspaceFence(settings, [builtInSkills], [join(workspace, "memory")]) : fence,
     addresses: createPublicAddresses({ allowed: toolSettings.ssrfWhitelist }),
     fetch: {},
     search: searchSettings(toolSettings.web.search, env),
@@ -85,7 +87,7 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
       log.warn(`${name} is not shown to the model: ${reasonOf(error)}`);
       return undefined;
     });
-  const prompt = (parts: Pick<PromptParts, "memory" | "memoryFolder" | "skills">): Promise<string> =>
+  const prompt = (parts: Pick<PromptParts, "memory" | "memoryIs" | "skills">): Promise<string> =>
     systemPrompt({ workspace, read: ownersFile, ...parts });
   const lifetime = new AbortController();
   const subagents =
@@ -94,7 +96,11 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
       model,
       tools: createTools(toolParts),
       settings: { ...loop, maxIterations: subagentIterations },
-      system: await prompt({ memory: "", skills: { always: "", summary: (await skills()).summary } }),
+      system: await prompt({
+        memory: "",
+        memoryIs: isOwn ? "own" : "shared",
+        skills: { always: "", summary: (await skills()).summary },
+      }),
       clock,
       log,
       limit: subagentLimit,
@@ -107,13 +113,18 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
     sessions,
     model,
     clock,
-    tools: createTools({ ...toolParts, ...(send && { send }), ...(subagents && { spawn: subagents.spawn }) }),
+    tools: createTools({
+      ...toolParts,
+      ...(send && { send }),
+      ...(subagents && { spawn: subagents.spawn }),
+      ...(isOwn && { remember: folders.remember }),
+    }),
     settings: loop,
     store: { viewMessages: defaults.memoryWindow, toolsUsed: true, failed: "nothing", outOfSteps: "sentence" },
     prompt: async ({ key }) =>
       prompt({
         memory: await memory.text(key),
-        memoryFolder: relative(workspace, folders.of(key).folder),
+        memoryIs: isOwn ? "own" : "shared",
         skills: await skills(),
       }),
   });

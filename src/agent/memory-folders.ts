@@ -29,21 +29,36 @@ export function createMemoryFolders({ home, workspace, scope, fence, sessions, c
     await sessions.save(session);
   };
 
+  const filesOf = (key: SessionKey): MemoryFiles => {
+    const name = scope === "workspace" ? "memory" : join("memory", "chats", chatFolder(key));
+    const folder = join(workspace, name);
+    const state = join(home, "state", "memory", digest(relative(home, folder)).slice(0, 16));
+    const files = open.get(folder) ?? createMemoryFiles({ folder, state, fence, clock, log, moveCursor });
+    open.set(folder, files);
+    return files;
+  };
+
   return {
     /** The files that hold a session's memory. */
-    of: (key: SessionKey): MemoryFiles => {
-      const name = scope === "workspace" ? "memory" : join("memory", "chats", chatFolder(key));
-      const folder = join(workspace, name);
-      const state = join(home, "state", "memory", digest(relative(home, folder)).slice(0, 16));
-      const files = open.get(folder) ?? createMemoryFiles({ folder, state, fence, clock, log, moveCursor });
-      open.set(folder, files);
-      return files;
+    of: filesOf,
+    /** Adds a fact to a session's memory, as a change that can be taken back. */
+    remember: async (key: SessionKey, fact: string): Promise<void> => {
+      const files = filesOf(key);
+      for (let tries = 0; tries < maxTries; tries++) {
+        const from = await files.memory();
+        const to = `${from.trimEnd()}${from.trim() === "" ? "" : "\n"}- ${fact}\n`;
+        // It takes care of no rows: the cursor stays where it is.
+        if (await files.commit({ by: { kind: "session", key, cursor: 0 }, entry: "", memory: { from, to } })) return;
+      }
+      throw new Error("the memory was changed by others each time; try again");
     },
     close: (): void => {
       for (const files of open.values()) files.close();
     },
   };
 }
+
+const maxTries = 5;
 
 /** Readable, and never the folder of another chat. */
 const chatFolder = (key: SessionKey): string => `${readableStem(key).slice(0, 80)}~${digest(key).slice(0, 8)}`;

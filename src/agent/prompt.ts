@@ -12,8 +12,8 @@ export type PromptParts = {
   readonly read: (name: string) => Promise<string | undefined>;
   /** The long-term memory of this chat; empty if there is none. */
   readonly memory: string;
-  /** Where it lies in the workspace, if each chat has one of its own. */
-  readonly memoryFolder?: string;
+  /** `shared`: files in the workspace. `own`: of this chat alone, and reached by the remember tool only. */
+  readonly memoryIs: "shared" | "own";
   /** What skills.ts found: bodies that are always shown, and the list of all. */
   readonly skills: { readonly always: string; readonly summary: string };
 };
@@ -41,18 +41,14 @@ export async function systemPrompt(parts: PromptParts): Promise<string> {
 
 const systems: Readonly<Record<string, string>> = { linux: "Linux", darwin: "macOS", win32: "Windows" };
 
-/** What lies in the workspace. The owner's files and the skills speak of `memory/`, whosever memory it is. */
-const places = (memory: string): string =>
-  [
-    `- ${memory}/MEMORY.md: facts that last, always shown to you. Write there what should be remembered.`,
-    `- ${memory}/HISTORY.md: a log of the past, entries starting with [YYYY-MM-DD HH:MM]. Search it when you need to.`,
-    ...(memory === "memory"
-      ? []
-      : ["- This chat has a memory of its own: where memory/ is spoken of elsewhere, that folder is meant."]),
-    "- skills/<name>/SKILL.md: how to do particular things.",
-  ].join("\n");
+/** What lies in the workspace, and how memory is reached. */
+const places: Readonly<Record<PromptParts["memoryIs"], string>> = {
+  shared: `- memory/MEMORY.md: facts that last, always shown to you. Write there what should be remembered.
+- memory/HISTORY.md: a log of the past, entries starting with [YYYY-MM-DD HH:MM]. Search it when you need to.`,
+  own: `- This chat has a memory of its own, always shown to you. Use the remember tool to add to it; the folder memory/ is closed.`,
+};
 
-const identity = ({ workspace, memoryFolder = "memory" }: PromptParts): string => `# nanogate
+const identity = ({ workspace, memoryIs }: PromptParts): string => `# nanogate
 
 You are nanogate, a helpful assistant that people talk to in their chats.
 
@@ -61,7 +57,8 @@ ${systems[platform()] ?? platform()} ${arch()}, Node ${process.versions.node}
 
 ## Workspace
 ${workspace}
-${places(memoryFolder)}
+${places[memoryIs]}
+- skills/<name>/SKILL.md: how to do particular things.
 
 ## Guidelines
 - Before using tools say briefly what you will do; never claim a result you have not seen.

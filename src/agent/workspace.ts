@@ -14,12 +14,16 @@ const ownPlaces = ({ home, workspace }: Places) => ({
   files: [join(home, "config.json"), join(home, "nanogate.json")],
 });
 
-export function workspaceFence(places: Places, readable: readonly string[] = []): Fence {
+export function workspaceFence(
+  places: Places,
+  readable: readonly string[] = [],
+  barred: readonly string[] = [],
+): Fence {
   const { folders, files } = ownPlaces(places);
   return createFence({
     workspace: places.workspace,
     userHome: homedir(),
-    forbidden: [...folders, ...files],
+    forbidden: [...folders, ...files, ...barred],
     readable,
   });
 }

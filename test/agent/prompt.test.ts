@@ -28,7 +28,9 @@ describe("the system prompt", () => {
     const { workspace, write, read } = openHome();
     for (const name of ["TOOLS.md", "USER.md", "SOUL.md", "AGENTS.md", "IDENTITY.md"]) write(name, `of ${name}\n`);
     const skills = { always: "### Skill: a\n\nbody", summary: "<skills>\n</skills>" };
-    const sections = (await systemPrompt({ workspace, read, memory: "- fact\n", skills })).split("\n\n---\n\n");
+    const sections = (await systemPrompt({ workspace, read, memory: "- fact\n", memoryIs: "shared", skills })).split(
+      "\n\n---\n\n",
+    );
     expect(sections[0]).toContain("# nanogate");
     expect(sections[0]).toContain(`## Workspace\n${workspace}\n`);
     expect(sections.slice(1)).toEqual([
@@ -42,23 +44,23 @@ describe("the system prompt", () => {
   it("leaves out what is not there", async () => {
     const { workspace, write, read } = openHome();
     write("SOUL.md", "kind");
-    const prompt = await systemPrompt({ workspace, read, memory: "", skills: noSkills });
+    const prompt = await systemPrompt({ workspace, read, memory: "", memoryIs: "shared", skills: noSkills });
     expect(prompt.split("\n\n---\n\n").slice(1)).toEqual(["## SOUL.md\n\nkind"]);
   });
 
-  it("names the memory of the chat, where each has its own", async () => {
+  it("says how memory is reached: by files where all share it, by a tool where each chat has its own", async () => {
     const { workspace, read } = openHome();
     const parts = { workspace, read, memory: "", skills: noSkills };
-    expect(await systemPrompt(parts)).toContain("\n- memory/MEMORY.md: facts that last");
-    const own = await systemPrompt({ ...parts, memoryFolder: "memory/chats/a" });
-    expect(own).toContain("\n- memory/chats/a/MEMORY.md: facts that last");
-    expect(own).not.toContain("- memory/MEMORY.md");
+    expect(await systemPrompt({ ...parts, memoryIs: "shared" })).toContain("\n- memory/MEMORY.md: facts that last");
+    const own = await systemPrompt({ ...parts, memoryIs: "own" });
+    expect(own).toContain("Use the remember tool");
+    expect(own).not.toContain("MEMORY.md");
   });
 
   it("is the same, byte for byte, as long as nobody changes anything", async () => {
     const { workspace, write, read } = openHome();
     write("AGENTS.md", "be brief");
-    const build = () => systemPrompt({ workspace, read, memory: "m", skills: noSkills });
+    const build = () => systemPrompt({ workspace, read, memory: "m", memoryIs: "shared", skills: noSkills });
     const first = await build();
     expect(await build()).toBe(first);
     write("AGENTS.md", "be long");

@@ -94,6 +94,9 @@ describe("one question", () => {
     await ask("a:1", "remember I like tea");
     expect(await ask("a:1", "what do you remember?")).toContain("- I like tea");
     expect(await ask("a:2", "what do you remember?")).toContain("still empty");
+    // Nor can the tools of one chat look into the memory of another.
+    expect(await ask("a:2", "list files")).not.toContain("memory");
+    expect(await ask("a:2", "read memory/MEMORY.md")).not.toContain("tea");
   });
 
   it("may run commands as the owner says: with more programs, or in a sandbox or not at all", async () => {

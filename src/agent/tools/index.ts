@@ -8,6 +8,7 @@ import { listDirTool } from "./list-dir.js";
 import { messageTool, type Send } from "./message.js";
 import type { PublicAddresses } from "./public-address.js";
 import { readFileTool } from "./read-file.js";
+import { type Remember, rememberTool } from "./remember.js";
 import { type Spawn, spawnTool } from "./spawn.js";
 import type { Tool, ToolContext } from "./tool.js";
 import { webFetchTool, type WebFetchParts } from "./web-fetch.js";
@@ -24,11 +25,22 @@ export type ToolParts = {
   readonly fetch?: Omit<WebFetchParts, "addresses">;
   readonly send?: Send;
   readonly spawn?: Spawn;
+  readonly remember?: Remember;
   readonly cron?: CronParts;
 };
 
 /** In nanobot's order, which is the order the model sees. */
-export function createTools({ fence, addresses, exec, search, fetch, send, spawn, cron }: ToolParts): readonly Tool[] {
+export function createTools({
+  fence,
+  addresses,
+  exec,
+  search,
+  fetch,
+  send,
+  spawn,
+  remember,
+  cron,
+}: ToolParts): readonly Tool[] {
   return [
     readFileTool(fence),
     writeFileTool(fence),
@@ -39,6 +51,7 @@ export function createTools({ fence, addresses, exec, search, fetch, send, spawn
     ...(fetch ? [webFetchTool({ ...fetch, addresses })] : []),
     ...(send ? [messageTool(fence, send)] : []),
     ...(spawn ? [spawnTool(spawn)] : []),
+    ...(remember ? [rememberTool(remember)] : []),
     ...(cron ? [cronTool(cron)] : []),
   ];
 }
