@@ -2,10 +2,21 @@
 import { randomUUID } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import type { Inbound, Outbound, SessionKey, ToolCall } from "../message.js";
-import { parsePythonJson, pythonJson } from "../session/python-json.js";
-import { UserError } from "../util/errors.js";
-import type { FinishedTurn, Item, Ledger, LedgerEntry, Part, PartChange, Step } from "./ledger.js";
+import type { Outbound } from "../message.js";
+import type { FinishedTurn, Ledger, Step } from "./ledger.js";
+import {
+  changeDetail,
+  entryOf,
+  itemOf,
+  partEvents,
+  partOf,
+  plain,
+  read,
+  stepEvent,
+  storable,
+  turnDetail,
+} from "./ledger-rows.js";
+import { type Database, migrate, refuseNewer, type Row, type Statement } from "./ledger-schema.js";
 
 export type SqliteLedgerParts = {
   readonly file: string;
@@ -16,44 +27,8 @@ export type SqliteLedgerParts = {
   readonly readOnly?: boolean;
 };
 
-/** Each is applied once, in order; never edited, only added to. */
-const migrations: readonly string[] = [
-  `CREATE TABLE inbox (
-     id INTEGER PRIMARY KEY, trace TEXT NOT NULL UNIQUE, channel TEXT NOT NULL, platform_id TEXT NOT NULL,
-     chat TEXT NOT NULL, session TEXT NOT NULL, message TEXT NOT NULL, received_at INTEGER NOT NULL,
-     attempts INTEGER NOT NULL DEFAULT 0, outcome TEXT, reason TEXT, finished_at INTEGER,
-     UNIQUE (channel, platform_id));
-   CREATE INDEX inbox_open ON inbox (id) WHERE outcome IS NULL;
-   CREATE INDEX inbox_chat ON inbox (channel, chat);
-   CREATE TABLE steps (item INTEGER NOT NULL REFERENCES inbox (id), number INTEGER NOT NULL, step TEXT NOT NULL,
-     PRIMARY KEY (item, number)) WITHOUT ROWID;
-   CREATE TABLE turns (item INTEGER PRIMARY KEY REFERENCES inbox (id), turn TEXT NOT NULL, outcome TEXT NOT NULL,
-     reason TEXT, appended INTEGER NOT NULL DEFAULT 0);
-   CREATE TABLE outbox (
-     id INTEGER PRIMARY KEY, item INTEGER REFERENCES inbox (id), channel TEXT NOT NULL, chat TEXT NOT NULL,
-     message TEXT NOT NULL, state TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, next_at INTEGER NOT NULL,
-     may_repeat INTEGER NOT NULL DEFAULT 0, receipt TEXT, reason TEXT, created_at INTEGER NOT NULL, finished_at INTEGER);
-   CREATE INDEX outbox_open ON outbox (channel, chat, id) WHERE state IN ('held', 'pending', 'sending');
-   CREATE INDEX outbox_item ON outbox (item);
-   CREATE TABLE events (item INTEGER NOT NULL, at INTEGER NOT NULL, what TEXT NOT NULL, detail TEXT NOT NULL);
-   CREATE INDEX events_item ON events (item);`,
-  // What is left of messages that were finished long ago, and a way to count outcomes without reading messages.
-  `CREATE TABLE seen (channel TEXT NOT NULL, platform_id TEXT NOT NULL, chat TEXT NOT NULL,
-     PRIMARY KEY (channel, platform_id)) WITHOUT ROWID;
-   CREATE INDEX seen_chat ON seen (channel, chat);
-   CREATE INDEX inbox_outcome ON inbox (outcome);`,
-];
-
 /** So many old messages are forgotten at a time, so that nobody waits for it. */
 const sweepAtOnce = 500;
-
-type Row = Record<string, string | number | null>;
-type Statement = {
-  run(...values: unknown[]): { readonly changes: number | bigint };
-  get(...values: unknown[]): Row | undefined;
-  all(...values: unknown[]): Row[];
-};
-type Database = { exec(sql: string): void; prepare(sql: string): Statement; close(): void };
 
 export async function openSqliteLedger({ file, now, reach, readOnly = false }: SqliteLedgerParts): Promise<Ledger> {
   const { DatabaseSync } = await import("@photostructure/sqlite");
@@ -404,85 +379,3 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
     },
   };
 }
-
-const partEvents = { sending: "sending", sent: "sent", later: "not sent yet", never: "not sent" } as const;
-
-function changeDetail({ id }: Part, change: PartChange): string {
-  if (change.kind === "sending") return `part ${id}`;
-  return `part ${id}${change.kind === "sent" ? ` as ${change.receipt}` : `: ${change.reason}`}`;
-}
-
-function stepEvent(step: Step): [what: string, detail: string] {
-  if (step.kind === "started") return ["tool started", step.name ?? step.call];
-  const { role, name, tool_calls: calls } = step.now;
-  if (role === "tool") return ["tool finished", typeof name === "string" ? name : ""];
-  const names = Array.isArray(calls) ? calls.map((call: ToolCall) => call.function?.name) : [];
-  return ["model answered", names.length > 0 ? `calls ${names.join(", ")}` : ""];
-}
-
-function turnDetail({ outcome, messages, usage }: FinishedTurn): string {
-  const tokens = usage ? `${usage.input} tokens in, ${usage.output} out` : "";
-  return [outcome.kind, messages.length > 0 ? `${messages.length} to send` : "", tokens].filter(Boolean).join(", ");
-}
-
-const versionOf = (db: Database): number => Number(db.prepare("PRAGMA user_version").get()?.["user_version"]);
-
-function refuseNewer(db: Database, file: string): void {
-  const version = versionOf(db);
-  if (version <= migrations.length) return;
-  throw new UserError(
-    `${file} was written by a newer nanogate (its version is ${version}, this one knows ${migrations.length}).`,
-    "Use the newer nanogate again, or move the file away: open messages in it would be lost.",
-  );
-}
-
-function migrate(db: Database): void {
-  for (const [at, migration] of migrations.entries()) {
-    // Another process may be doing the same: whoever gets the lock second finds it done.
-    db.exec("BEGIN IMMEDIATE");
-    try {
-      if (versionOf(db) <= at) db.exec(`${migration}; PRAGMA user_version = ${at + 1}`);
-      db.exec("COMMIT");
-    } catch (error) {
-      db.exec("ROLLBACK");
-      throw error;
-    }
-  }
-}
-
-/** SQLite cuts texts at a NUL; in JSON it is escaped, elsewhere it has no business. */
-const plain = (text: string): string => text.replaceAll("\0", "").toWellFormed();
-const storable = (value: unknown): string => pythonJson(value, { ascii: true });
-const read = <T>(text: string | number | null | undefined): T => parsePythonJson(String(text)) as T;
-
-const itemOf = (row: Row): Item => ({
-  id: Number(row["id"]),
-  trace: String(row["trace"]),
-  session: read<SessionKey>(row["session"]),
-  message: read<Inbound>(row["message"]),
-  receivedAt: Number(row["received_at"]),
-  attempts: Number(row["attempts"]),
-});
-
-const partOf = (row: Row): Part => ({
-  id: Number(row["id"]),
-  item: row["item"] === null || row["item"] === undefined ? undefined : Number(row["item"]),
-  message: read<Outbound>(row["message"]),
-  attempts: Number(row["attempts"]),
-  createdAt: Number(row["created_at"]),
-  nextAt: Number(row["next_at"]),
-  // Found in the state `sending`, the process died during the request.
-  mayRepeat: row["may_repeat"] === 1 || row["state"] === "sending",
-});
-
-const entryOf = (row: Row): LedgerEntry => ({
-  trace: String(row["trace"]),
-  platformId: String(row["platform_id"]),
-  channel: String(row["channel"]),
-  chat: String(row["chat"]),
-  text: read<Inbound>(row["message"]).text,
-  receivedAt: Number(row["received_at"]),
-  attempts: Number(row["attempts"]),
-  outcome: row["outcome"] === null ? undefined : String(row["outcome"]),
-  reason: row["reason"] === null ? undefined : String(row["reason"]),
-});
