@@ -19,11 +19,28 @@ export type Inbound = {
   readonly text: string;
   /** Files that came with it, already saved. */
   readonly media: readonly string[];
+  /** The conversation it belongs to, where that is not the chat it comes from. */
+  readonly session?: SessionKey;
+  /** Nobody waits for an answer: one that says {@link nothingToSay} is not sent. */
+  readonly quiet?: true;
+  /** A turn that takes longer than this is stopped. */
+  readonly limitMs?: number;
 };
+
+/** How the agent says that there is nothing worth telling, when nobody has asked. */
+export const nothingToSay = "[SILENT]";
 
 /** One message on its way out: what fits into one message of the platform. */
 export type Outbound =
-  | { readonly kind: "text"; readonly to: Address; readonly text: string }
+  | {
+      readonly kind: "text";
+      readonly to: Address;
+      readonly text: string;
+      /** The platform's id of the message this answers, on the first part of an answer. */
+      readonly answers?: string;
+      /** The platform's id of a message of ours that this takes the place of. */
+      readonly replaces?: string;
+    }
   | { readonly kind: "file"; readonly to: Address; readonly path: string; readonly caption: string };
 
 export type ToolCall = {

@@ -1,4 +1,4 @@
-/** Imports follow the arrows of the layout, never back: cli → app → gateway → channels | agent → session | providers → util. */
+/** Imports follow the arrows of the layout, never back: cli → app → gateway → channels | agent → cron | session | providers → util. */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,14 +13,15 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   util: ["message", "world"],
   session: ["message", "world", "util"],
   providers: ["message", "world", "util"],
+  cron: ["message", "world", "util"],
   config: ["message", "world", "util", "session", "providers"],
-  agent: ["message", "world", "util", "session", "providers"],
+  agent: ["message", "world", "util", "cron", "session", "providers"],
   channels: ["message", "world", "util", "session", "providers"],
-  gateway: ["message", "world", "util", "session", "providers", "agent", "channels"],
-  app: ["message", "world", "util", "session", "providers", "agent", "channels", "gateway", "config"],
-  cli: ["message", "world", "util", "session", "providers", "agent", "channels", "gateway", "config", "app"],
+  gateway: ["message", "world", "util", "cron", "session", "providers", "agent", "channels"],
+  app: ["message", "world", "util", "cron", "session", "providers", "agent", "channels", "gateway", "config"],
+  cli: ["message", "world", "util", "cron", "session", "providers", "agent", "channels", "gateway", "config", "app"],
   // The library: a shop window onto all parts, imported by none of them.
-  index: ["message", "world", "util", "session", "providers", "agent", "channels", "gateway", "config", "app"],
+  index: ["message", "world", "util", "cron", "session", "providers", "agent", "channels", "gateway", "config", "app"],
 };
 
 type Import = { readonly file: string; readonly target: string };

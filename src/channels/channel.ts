@@ -39,7 +39,9 @@ export type Channel = {
   readonly pace?: { readonly perChatMs: number; readonly perSecond: number };
   /** Shows that somebody is writing; lasts a few seconds. */
   typing?(to: Address, signal: AbortSignal): Promise<void>;
-  /** Replaces a sent text, for answers that appear while they are being written. */
+  /** Answers appear while they are being written, by a message that is edited so often. Needs `edit`. */
+  readonly streaming?: { readonly everyMs: number };
+  /** Puts a text in the place of one that was sent. Throws as `send` does. */
   edit?(to: Address, receipt: Receipt, text: string, signal: AbortSignal): Promise<void>;
 };
 

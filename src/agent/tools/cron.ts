@@ -1,36 +1,11 @@
 /** The tool that schedules messages to the agent itself: reminders and recurring tasks of the chat it is used in. */
 import * as z from "zod/mini";
+import type { Job, Jobs, Schedule } from "../../cron/job.js";
 import type { Address } from "../../message.js";
 import { firstCharacters } from "../../session/turn-rows.js";
 import type { Clock } from "../../world.js";
 import { parseLocalTime } from "./local-time.js";
 import { defineTool, type Tool, type ToolContext, ToolError } from "./tool.js";
-
-export type Schedule =
-  | { readonly kind: "every"; readonly everyMs: number }
-  | { readonly kind: "cron"; readonly expr: string; readonly tz?: string }
-  /** Milliseconds since 1970. */
-  | { readonly kind: "at"; readonly atMs: number };
-
-export type NewJob = {
-  readonly name: string;
-  readonly message: string;
-  readonly schedule: Schedule;
-  /** The chat that gets the answer. */
-  readonly to: Address;
-  readonly deleteAfterRun: boolean;
-};
-
-export type Job = NewJob & { readonly id: string; readonly nextRunAtMs?: number };
-
-/** Where the jobs are kept. */
-export type Jobs = {
-  list(): Promise<readonly Job[]>;
-  /** Durable when it resolves. Throws, in words for the model, if the schedule makes no sense. */
-  add(job: NewJob): Promise<Job>;
-  /** False if there was no such job. */
-  remove(id: string): Promise<boolean>;
-};
 
 export type CronParts = {
   readonly jobs: Jobs;
@@ -131,7 +106,7 @@ const actions = { add, list, remove } as const;
 
 /** One chat neither sees nor removes what another has planned. */
 const jobsOf = async (jobs: Jobs, { channel, chat }: Address): Promise<Job[]> =>
-  (await jobs.list()).filter(({ to }) => to.channel === channel && to.chat === chat);
+  (await jobs.list()).filter(({ to }) => to?.channel === channel && to.chat === chat);
 
 function timing(schedule: Schedule): string {
   if (schedule.kind === "every") return `every ${duration(schedule.everyMs)}`;

@@ -1,16 +1,20 @@
 /** The cron tool: what can be scheduled, and who sees it. */
 import { describe, expect, it } from "vitest";
-import { type CronParts, cronTool, type Job, type Jobs } from "../../../src/agent/tools/cron.js";
+import { type CronParts, cronTool } from "../../../src/agent/tools/cron.js";
+import type { Job, Jobs, Policy } from "../../../src/cron/job.js";
 import { parseLocalTime } from "../../../src/agent/tools/local-time.js";
 import { errorAdvice, type ToolContext } from "../../../src/agent/tools/tool.js";
 import { call } from "./bench-of-tools.js";
+
+const policy: Policy = { misfire: "once", graceMs: 86_400_000, overlap: "skip", limitMs: 600_000, retries: 0 };
 
 function openCron(more: Partial<CronParts> = {}) {
   const kept: Job[] = [];
   const jobs: Jobs = {
     list: async () => kept,
     async add(job) {
-      const stored = { ...job, id: `job${kept.length + 1}` };
+      const id = `job${kept.length + 1}`;
+      const stored: Job = { ...job, id, enabled: true, session: `cron:${id}`, policy, createdAtMs: 0 };
       kept.push(stored);
       return stored;
     },
