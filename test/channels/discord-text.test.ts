@@ -132,8 +132,10 @@ describe("any text whatsoever", () => {
       fc.property(text, limit, (whole, most) => {
         const plain = whole.replaceAll("`", "'");
         expect(bare(splitForDiscord(plain, most).join(""))).toBe(bare(plain));
+        // The language of a block is said again with its marks; here there is only one.
+        const code = whole.replaceAll(/(?<=```)(?!ts\n)(?=[\w+#.-]+\n)/g, " ");
         const naked = (value: string): string => bare(value.replaceAll(/[`ts]/g, ""));
-        expect(naked(splitForDiscord(whole, most).join("\n"))).toBe(naked(whole));
+        expect(naked(splitForDiscord(code, most).join("\n"))).toBe(naked(code));
       }),
     );
   });
