@@ -1,25 +1,24 @@
 /** Puts the gateway together: channels, ledger, lanes and the agent. */
 import { randomUUID } from "node:crypto";
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { hasSandbox } from "../agent/tools/sandbox.js";
 import { createApp } from "../app.js";
-import { channelKinds } from "../channels/index.js";
 import type { Channel } from "../channels/channel.js";
 import type { Settings } from "../config/load.js";
-import { createAccess } from "../gateway/access.js";
 import { createDelivery } from "../gateway/delivery.js";
 import { createGateway, type Gateway } from "../gateway/gateway.js";
 import { createHealth } from "../gateway/health.js";
+import { createLive } from "../gateway/live.js";
 import { createLanes } from "../gateway/lanes.js";
 import { openSqliteLedger } from "../gateway/ledger-sqlite.js";
-import { type SupervisedChannel, superviseChannel } from "../gateway/supervisor.js";
 import { createUpkeep } from "../gateway/upkeep.js";
 import { type Inbound, keyOf, type Outbound } from "../message.js";
 import { errorCode, reasonOf, UserError } from "../util/errors.js";
 import { takePlace } from "../util/single-process.js";
 import { findPackage } from "../util/package-root.js";
 import type { World } from "../world.js";
+import { openChannels } from "./channels.js";
+import { createLocalChannel, localDoors } from "./local-channel.js";
 import { createOutgoing } from "./outgoing.js";
 import { announce } from "./running.js";
 
@@ -29,13 +28,6 @@ export type GatewayAppOptions = {
   /** Told at every point where a crash would be interesting; does nothing unless the lab listens. */
   readonly reach?: (point: string) => void;
 };
-
-/** Channels that nanobot has and we do not (yet): enabled ones are said out loud, not taken for a typo. */
-const othersChannels = new Set(
-  "whatsapp feishu mochat dingtalk email slack qq matrix wecom weixin websocket msteams signal napcat mattermost".split(
-    " ",
-  ),
-);
 
 export type Milestones = {
   /** It listens; channels are being connected. */
@@ -69,15 +61,13 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
     settings,
     world,
     async send({ to, text, media }, from) {
-      if (!supervised.has(to.channel)) throw new Error(`there is no channel ${to.channel}`);
+      const channel = channels.get(to.channel);
+      if (!channel) throw new Error(`there is no channel ${to.channel}`);
       const known = keyOf(to) === keyOf(from) || (await ledger.inbox.knows(to));
       if (!known) throw new Error(`nobody has ever written to me from ${keyOf(to)}; I do not write first`);
       const files = await Promise.all(media.map(outgoing.copy));
-      const channel = supervised.get(to.channel)?.channel;
       await say([
-        ...(text === ""
-          ? []
-          : (channel?.split(text) ?? [text]).map((part) => ({ kind: "text", to, text: part }) as const)),
+        ...(text === "" ? [] : channel.split(text).map((part) => ({ kind: "text", to, text: part }) as const)),
         ...files.map((path) => ({ kind: "file", to, path, caption: "" }) as const),
       ]);
     },
@@ -86,36 +76,15 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
     },
   });
 
-  const supervised = new Map<string, SupervisedChannel>();
-  const allowed = new Map<string, readonly string[]>();
-  const accessFor = createAccess(allowed);
   let fatal = (_reason: string): void => {};
-  for (const [name, raw] of Object.entries(settings.channels)) {
-    if (typeof raw !== "object" || raw === null || (raw as { enabled?: unknown }).enabled !== true) continue;
-    const kind = channelKinds.find((candidate) => candidate.name === name);
-    if (!kind) {
-      if (!othersChannels.has(name)) throw unknownChannel(name);
-      log.warn(`channels.${name} is enabled, but nanogate has no such channel; it stays off.`);
-      continue;
-    }
-    const list =
-      (raw as { allowFrom?: unknown; allow_from?: unknown }).allowFrom ?? (raw as { allow_from?: unknown }).allow_from;
-    allowed.set(name, Array.isArray(list) ? list.map(String) : []);
-    if (allowed.get(name)?.length === 0) {
-      log.warn(`channels.${name}.allowFrom is empty: nobody may speak there. Add your own id, or "*" for everybody.`);
-    }
-    const mediaFolder = join(settings.home, "media", name);
-    await mkdir(mediaFolder, { recursive: true });
-    const open = (): Promise<Channel> => kind.open(raw, { ...world, mediaFolder, stateFolder: state });
-    const link = {
-      accept: async (message: Inbound) => gateway?.accept(message),
-      mayEnter: accessFor,
-    };
-    supervised.set(
-      name,
-      superviseChannel({ name, open, link, now, sleep, log, giveUp: (reason) => fatal(reason) }, await open()),
-    );
-  }
+  const { supervised, access } = await openChannels({
+    settings,
+    world,
+    stateFolder: state,
+    now,
+    accept: async (message) => gateway?.accept(message),
+    giveUp: (reason) => fatal(reason),
+  });
   const { exec } = settings.tools;
   if (supervised.size > 0 && exec.enable && exec.sandbox === "" && !(await hasSandbox())) {
     log.warn(
@@ -123,7 +92,11 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
         "Install bubblewrap, or switch commands off with tools.exec.enable: false.",
     );
   }
-  const channels = new Map([...supervised].map(([name, { channel }]) => [name, channel] as const));
+  const live = createLive();
+  const channels = new Map<string, Channel>([
+    ...localDoors.map((name) => [name, createLocalChannel((message) => live.said(message))] as const),
+    ...[...supervised].map(([name, { channel }]) => [name, channel] as const),
+  ]);
   const lanes = createLanes({ limit: settings.gateway.maxConcurrentTurns });
   const delivery = createDelivery({
     outbox: ledger.outbox,
@@ -137,7 +110,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
   gateway = createGateway({
     ledger,
     channels,
-    access: accessFor,
+    access,
     lanes,
     delivery,
     agent: app,
@@ -146,6 +119,8 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
       sendProgress: settings.channels["sendProgress"] !== false,
       sendToolHints: settings.channels["sendToolHints"] === true,
     },
+    live,
+    now,
     sleep,
     log,
     reach,
@@ -210,12 +185,6 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
     },
   };
 }
-
-const unknownChannel = (name: string): UserError =>
-  new UserError(
-    `channels.${name} is enabled, and nobody knows such a channel.`,
-    `Use one of ${channelKinds.map((kind) => kind.name).join(", ")}, or remove it.`,
-  );
 
 const cannotListen = (cause: unknown, { host, port }: Settings["gateway"]): UserError =>
   new UserError(

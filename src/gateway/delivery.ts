@@ -1,7 +1,7 @@
 /** Sends what the outbox holds: in order within a chat, paced, tried again for hours if need be, and never unseen. */
 import { setMaxListeners } from "node:events";
 import { Semaphore } from "async-mutex";
-import type { Channel, Sending } from "../channels/channel.js";
+import type { Channel, Receipt, Sending } from "../channels/channel.js";
 import { SendFailure } from "../channels/channel.js";
 import type { Address, Outbound } from "../message.js";
 import { keyOf } from "../message.js";
@@ -37,6 +37,20 @@ const longestWaitMs = 30_000;
 /** A message that cannot be sent for a day is not worth sending; but the day may be one on which we did not run. */
 const giveUpMs = 24 * 3_600_000;
 const giveUpTries = 8;
+
+/** In the place of an earlier message, if that is still there; else as a new one. */
+async function put(channel: Channel, sending: Sending, signal: AbortSignal): Promise<Receipt> {
+  if (sending.kind === "text" && sending.replaces !== undefined && channel.edit) {
+    try {
+      const receipt = { id: sending.replaces };
+      await channel.edit(sending.to, receipt, sending.text, signal);
+      return receipt;
+    } catch (error) {
+      if (!(error instanceof SendFailure && error.when === "never")) throw error;
+    }
+  }
+  return channel.send(sending, signal);
+}
 
 export function createDelivery(parts: DeliveryParts): Delivery {
   const { outbox, channels, now, sleep, log, reach } = parts;
@@ -111,7 +125,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     try {
       reach("before send");
       const sending: Sending = { ...message, intent: String(part.id), mayRepeat: part.mayRepeat };
-      const { id } = await channel.send(sending, stopped.signal);
+      const { id } = await put(channel, sending, stopped.signal);
       reach("after send");
       change = { kind: "sent", receipt: id };
     } catch (error) {

@@ -49,6 +49,7 @@ export function changeDetail({ id }: Part, change: PartChange): string {
 }
 
 export function stepEvent(step: Step): [what: string, detail: string] {
+  if (step.kind === "shown") return ["shown", `the beginning of the answer, as ${step.receipt}`];
   if (step.kind === "started") return ["tool started", step.name ?? step.call];
   const { role, name, tool_calls: calls } = step.now;
   if (role === "tool") return ["tool finished", typeof name === "string" ? name : ""];

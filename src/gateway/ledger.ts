@@ -29,7 +29,9 @@ export type Step =
   /** A row as the model is shown it, and as it is stored where that differs. */
   | { readonly kind: "row"; readonly now: Row; readonly stored: Row }
   /** A tool has been started; if no row of it follows, nobody knows how far it came. */
-  | { readonly kind: "started"; readonly call: string; readonly name?: string };
+  | { readonly kind: "started"; readonly call: string; readonly name?: string }
+  /** The beginning of the answer is in the chat; the answer takes its place. */
+  | { readonly kind: "shown"; readonly receipt: string };
 
 /** A turn that only has to be written down and told. */
 export type FinishedTurn = {

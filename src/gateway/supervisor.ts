@@ -133,6 +133,7 @@ export function superviseChannel(parts: SupervisorParts, first: Channel): Superv
       split: (text) => current.split(text),
       ...(first.typing && { typing: async (to, signal) => current.typing?.(to, signal) }),
       ...(first.pace && { pace: first.pace }),
+      ...(first.streaming && { streaming: first.streaming }),
       ...(first.edit && { edit: async (to, receipt, text, signal) => current.edit?.(to, receipt, text, signal) }),
     },
     status: () => ({

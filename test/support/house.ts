@@ -9,6 +9,7 @@ import { createDelivery } from "../../src/gateway/delivery.js";
 import { createGateway, type GatewaySettings } from "../../src/gateway/gateway.js";
 import { createLanes } from "../../src/gateway/lanes.js";
 import { openSqliteLedger } from "../../src/gateway/ledger-sqlite.js";
+import { createLive } from "../../src/gateway/live.js";
 import type { Ledger } from "../../src/gateway/ledger.js";
 import type { Inbound, Row } from "../../src/message.js";
 import type { SessionManager } from "../../src/session/manager.js";
@@ -20,6 +21,8 @@ export type HouseOptions = {
   readonly model?: readonly Line[];
   readonly tools?: readonly Tool[];
   readonly send?: (message: Sending) => Promise<Receipt>;
+  /** What the channel can do besides. */
+  readonly channel?: Partial<Channel>;
   readonly settings?: Partial<GatewaySettings>;
   readonly limit?: number;
   /** The folder of an earlier house: its successor goes on there. */
@@ -72,6 +75,7 @@ export async function openHouse(options: HouseOptions = {}) {
   const channel: Channel = {
     run: async () => {},
     split: (text) => text.split("|"),
+    ...options.channel,
     async send(message) {
       sends.push(message);
       const receipt = options.send ? await options.send(message) : { id: `r${sends.length}` };
@@ -82,13 +86,16 @@ export async function openHouse(options: HouseOptions = {}) {
   const channels = new Map([["fake", channel]]);
   const lanes = createLanes({ limit: options.limit ?? 8 });
   const sleepers: (() => void)[] = [];
-  const sleep = (_: number, signal: AbortSignal): Promise<void> =>
+  const slept: number[] = [];
+  const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
     new Promise((resolve, reject) => {
       if (dead) return reject(new Killed());
+      slept.push(ms);
       sleepers.push(resolve);
       signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
     });
   const delivery = createDelivery({ outbox: ledger.outbox, channels, now, sleep, log, reach });
+  const live = createLive();
   const gateway = createGateway({
     ledger,
     channels,
@@ -106,6 +113,8 @@ export async function openHouse(options: HouseOptions = {}) {
       stopSubagents: () => 0,
     },
     settings: { maxQueue: 20, sendProgress: false, sendToolHints: false, ...options.settings },
+    live,
+    now,
     sleep,
     log,
     reach,
@@ -115,12 +124,15 @@ export async function openHouse(options: HouseOptions = {}) {
     folder,
     ledger,
     gateway,
+    live,
     lanes,
     sessions,
     requests,
     heard,
     sends,
     warnings,
+    /** How long somebody wanted to sleep, each time. */
+    slept,
     say: (chat: string, text: string, id = `${chat}/${count++}`): Promise<void> =>
       gateway.accept({ id, from: { channel: "fake", chat }, sender: ["ann"], text, media: [] } satisfies Inbound),
     /** Until nothing moves any more. */

@@ -2,7 +2,14 @@
 import type { ModelMessage, ToolCall } from "../../src/message.js";
 import { type Model, ModelError, type ModelRequest, type Reply } from "../../src/providers/provider.js";
 
-export type Line = Partial<Reply> | Error | ((request: ModelRequest, signal: AbortSignal) => Promise<Partial<Reply>>);
+/** An answer that comes in pieces; where there is a promise, the rest waits for it. */
+export type Pieces = Partial<Reply> & { readonly pieces: readonly (string | Promise<unknown>)[] };
+
+export type Line =
+  | Pieces
+  | Partial<Reply>
+  | Error
+  | ((request: ModelRequest, signal: AbortSignal) => Promise<Partial<Reply>>);
 
 export function scriptedModel(lines: readonly Line[]) {
   const requests: ModelRequest[] = [];
@@ -15,7 +22,14 @@ export function scriptedModel(lines: readonly Line[]) {
       requests.push(structuredClone(request));
       if (line === undefined) throw new ModelError("request", "the script is over", "write more");
       if (line instanceof Error) throw line;
-      const part = typeof line === "function" ? await line(request, signal) : line;
+      const pieces = "pieces" in line ? line.pieces : [];
+      for (const piece of pieces) {
+        if (typeof piece === "string") yield { kind: "text", text: piece };
+        else await piece;
+      }
+      const said = pieces.filter((piece) => typeof piece === "string").join("");
+      const part =
+        typeof line === "function" ? await line(request, signal) : "pieces" in line ? { text: said, ...line } : line;
       const reply = {
         text: null,
         toolCalls: [],
@@ -23,7 +37,7 @@ export function scriptedModel(lines: readonly Line[]) {
         usage: { input: 10, output: 5, cached: 0 },
         ...part,
       } as Reply;
-      if (reply.text !== null && reply.text !== "") yield { kind: "text", text: reply.text };
+      if (reply.text !== null && reply.text !== "" && pieces.length === 0) yield { kind: "text", text: reply.text };
       yield { kind: "reply", reply };
     },
   };

@@ -1,0 +1,235 @@
+/** The way of one message through its lane: begun, thought about, finished in the ledger, written into the session, told. */
+import type { TurnEvent } from "../agent/loop.js";
+import type { Thought, TurnInput } from "../agent/turn.js";
+import type { Channel } from "../channels/channel.js";
+import { type Address, nothingToSay, type Outbound, type Row, type SessionKey } from "../message.js";
+import { ModelError } from "../providers/provider.js";
+import { reasonOf } from "../util/errors.js";
+import type { Log } from "../world.js";
+import type { CommandResult } from "./commands.js";
+import type { Delivery } from "./delivery.js";
+import { type Aside, Stopped } from "./lanes.js";
+import type { FinishedTurn, Item, Ledger, Outcome, Step } from "./ledger.js";
+import type { Live } from "./live.js";
+import { createPersist, type Persist } from "./persist.js";
+import { createPreviews, type Preview } from "./preview.js";
+
+/** What thinks. */
+export type Agent = {
+  think(input: TurnInput): Promise<Thought>;
+  /** Writes a turn down; `again` if a crash may have come after that and before it was noted. */
+  store(session: SessionKey, rows: readonly Row[], again: "again" | "first"): Promise<void>;
+  runCommand(text: string, session: SessionKey, signal: AbortSignal): Promise<CommandResult | undefined>;
+  /** Ends what runs in the background for a chat; how many there were. */
+  stopSubagents(session: SessionKey): number;
+};
+
+export type WorkParts = {
+  readonly ledger: Ledger;
+  readonly channels: ReadonlyMap<string, Channel>;
+  readonly delivery: Delivery;
+  readonly agent: Agent;
+  readonly live: Live;
+  readonly settings: { readonly sendProgress: boolean; readonly sendToolHints: boolean };
+  readonly now: () => number;
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly log: Log;
+  readonly reach: (point: string) => void;
+  /** The process ends: what could not be written by then is left for the next one. */
+  readonly ending: AbortSignal;
+};
+
+/** A message that has brought the process down so often is given up. */
+const maxAttempts = 3;
+const typingEveryMs = 4000;
+
+const told = {
+  dead: "I am sorry, something about this message makes me fail again and again. I have put it aside; please try to say it differently.",
+  failed: "I am sorry, something went wrong on my side and I could not answer. Please try again.",
+};
+export const nothingToStop = "No active task to stop.";
+
+/** The process is about to end; what was running goes on after the next start. */
+export class ShuttingDown extends Error {}
+
+class TookTooLong extends Error {
+  constructor(ms: number) {
+    super(`it took longer than ${ms / 1000} s`);
+  }
+}
+
+/** A text as the messages of a chat's platform. */
+export type Split = (to: Address, text: string, answers?: string) => Outbound[];
+
+export const createSplit =
+  (channels: ReadonlyMap<string, Channel>): Split =>
+  (to, text, answers) =>
+    (channels.get(to.channel)?.split(text) ?? [text]).map((piece, at) => ({
+      kind: "text",
+      to,
+      text: piece,
+      ...(at === 0 && answers !== undefined && { answers }),
+    }));
+
+/** What has nothing to write down: a command, a refusal, a failure. */
+export const ending = (item: Item, outcome: Outcome, messages: readonly Outbound[] = []): FinishedTurn => ({
+  rows: [],
+  messages: item.message.quiet ? [] : messages,
+  outcome,
+});
+
+export function createWork(parts: WorkParts) {
+  const { ledger, channels, delivery, agent, live, settings, now, sleep, log, reach } = parts;
+  const { journal, outbox } = ledger;
+  const persist = createPersist({ sleep, log, ending: parts.ending });
+  const split = createSplit(channels);
+  const openPreview = createPreviews({ channels, outbox, now, sleep, log });
+
+  /** From the journal's knowledge to a finished turn. */
+  const think = async (
+    item: Item,
+    steps: readonly Step[],
+    preview: Preview,
+    signal: AbortSignal,
+  ): Promise<FinishedTurn> => {
+    const { id, from, text, media, quiet } = item.message;
+    signal.throwIfAborted();
+    const answered: Outcome = { kind: "answered" };
+    const command = await agent.runCommand(text, item.session, signal);
+    if (command?.kind === "reply") return ending(item, answered, split(from, command.text, id));
+    // A /stop that comes from before a restart: what it was meant for is over.
+    if (command?.kind === "stop") return ending(item, answered, split(from, nothingToStop, id));
+    const ofTools = steps.filter((step) => step.kind !== "shown");
+    const { rows, reply, usage } = await agent.think({
+      session: item.session,
+      from,
+      text,
+      media,
+      signal,
+      resume: {
+        rows: ofTools.flatMap((step) => (step.kind === "row" ? [step] : [])),
+        // Tools run one after the other: of all that were started only the last can have been cut short.
+        started: new Set(ofTools.slice(-1).flatMap((step) => (step.kind === "started" ? [step.call] : []))),
+      },
+      keep: (stored, now) => noted(item, { kind: "row", now, stored }),
+      starting: ({ id: call, function: { name } }) => noted(item, { kind: "started", call, name }),
+      on: (event) => {
+        live.tell(item, event);
+        preview.show(event);
+        progress(item, event, preview).catch((error: unknown) => log.warn(reasonOf(error)));
+      },
+    });
+    if (reply === undefined) {
+      return { rows, messages: [], outcome: { kind: "answered", reason: "by the message tool" }, usage };
+    }
+    if (quiet && reply.trim() === nothingToSay) {
+      return { rows, messages: [], outcome: { kind: "silent", reason: "there was nothing to say" }, usage };
+    }
+    return { rows, messages: split(from, reply, id), outcome: answered, usage };
+  };
+
+  /** Within the time it may take; the beginning of the answer, if it was shown, becomes the answer. */
+  const thought = async (item: Item, steps: readonly Step[], stop: AbortSignal): Promise<FinishedTurn | undefined> => {
+    const { limitMs } = item.message;
+    const limit = new AbortController();
+    const timer = limitMs === undefined ? undefined : setTimeout(() => limit.abort(new TookTooLong(limitMs)), limitMs);
+    const signal = AbortSignal.any([stop, limit.signal]);
+    const before = steps.findLast((step) => step.kind === "shown")?.receipt;
+    const preview = openPreview(item, before, (step) => noted(item, step));
+    let turn: FinishedTurn | undefined;
+    try {
+      turn = await think(item, steps, preview, signal);
+    } catch (error) {
+      turn = await failed(item, signal.aborted ? signal.reason : error, stop);
+    } finally {
+      clearTimeout(timer);
+    }
+    const replaces = await preview.end();
+    const [first, ...rest] = turn?.messages ?? [];
+    if (!turn || replaces === undefined || first?.kind !== "text") return turn;
+    return { ...turn, messages: [{ ...first, replaces }, ...rest] };
+  };
+
+  const noted = (item: Item, step: Step): Promise<void> =>
+    persist(`A step of message ${item.trace}`, () => journal.keep(item, step));
+
+  const progress = async (item: Item, event: TurnEvent, preview: Preview): Promise<void> => {
+    const text =
+      event.kind === "progress" && settings.sendProgress && !preview.isShown
+        ? event.text
+        : event.kind === "tool-call" && settings.sendToolHints
+          ? event.hint
+          : undefined;
+    if (text === undefined || item.message.quiet) return;
+    await outbox.add(split(item.message.from, text), item);
+    delivery.wake(item.message.from);
+  };
+
+  /** What a turn that threw comes to. Undefined: it goes on after a restart. */
+  const failed = async (item: Item, error: unknown, signal: AbortSignal): Promise<FinishedTurn | undefined> => {
+    if (signal.aborted && signal.reason instanceof ShuttingDown) {
+      await journal.release(item);
+      return undefined;
+    }
+    if (signal.aborted && signal.reason instanceof Stopped) return ending(item, { kind: "silent", reason: "stopped" });
+    log.warn(`${item.session}: message ${item.trace} failed: ${reasonOf(error)}`, { trace: item.trace, error });
+    const text = error instanceof ModelError ? error.told : told.failed;
+    return ending(item, { kind: "failed", reason: reasonOf(error) }, split(item.message.from, text, item.message.id));
+  };
+
+  const finished = async (
+    item: Item,
+    signal: AbortSignal,
+    write: Persist,
+  ): Promise<{ turn: FinishedTurn; again: boolean; appended: boolean } | undefined> => {
+    const begun = await write(`The start of message ${item.trace}`, () => journal.begin(item));
+    if (begun === "over") return undefined;
+    const { attempt, steps, finished: known, appended } = begun;
+    if (known) return { turn: known, again: true, appended };
+    const turn =
+      attempt > maxAttempts
+        ? ending(item, { kind: "dead", reason: `failed ${maxAttempts} times` }, split(item.message.from, told.dead))
+        : await thought(item, steps, signal);
+    if (!turn) return undefined;
+    const state = await write(`The turn of message ${item.trace}`, () => journal.finish(item, turn));
+    return state === "over" ? undefined : { turn, again: false, appended: false };
+  };
+
+  const showTyping = ({ from: to, quiet }: Item["message"]): (() => void) => {
+    const channel = channels.get(to.channel);
+    if (!channel?.typing || quiet) return () => {};
+    const abort = new AbortController();
+    const show = (): void => void channel.typing?.(to, abort.signal).catch(() => {});
+    show();
+    const timer = setInterval(show, typingEveryMs);
+    return () => {
+      clearInterval(timer);
+      abort.abort();
+    };
+  };
+
+  return async function work(item: Item, signal: AbortSignal, aside: Aside): Promise<void> {
+    // While the disk is full this lane waits, and the next message of the chat behind it; others may work.
+    const write = createPersist({ sleep: (ms, end) => aside(() => sleep(ms, end)), log, ending: parts.ending });
+    const stopTyping = showTyping(item.message);
+    try {
+      const result = await finished(item, signal, write);
+      if (!result) return live.tell(item, { kind: "postponed" });
+      if (!result.appended) {
+        let again = result.again;
+        await write(`The session ${item.session}`, async () => {
+          reach("before store");
+          const how = again ? "again" : "first";
+          again = true; // a write that failed may have come half way
+          await agent.store(item.session, result.turn.rows, how);
+          reach("after store");
+        });
+        await write(`The end of message ${item.trace}`, () => journal.appended(item));
+      }
+      live.tell(item, { kind: "finished", turn: result.turn });
+      for (const { to } of result.turn.messages) delivery.wake(to);
+    } finally {
+      stopTyping();
+    }
+  };
+}
