@@ -1,6 +1,5 @@
 /** When a job is due next, against what croniter answered for the same questions. */
 import { readFileSync } from "node:fs";
-import * as fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Schedule } from "../../src/cron/job.js";
 import { nextRun } from "../../src/cron/next-run.js";
@@ -149,28 +148,22 @@ describe("when the clocks change", () => {
     expect(day("2026-10-24T22:00Z")).toBe(48);
   });
 
-  it("every time of day comes on every day, and none more than once, in every zone", () => {
-    const zones = ["America/New_York", "Europe/London", "Australia/Lord_Howe", "Africa/Cairo", "America/Santiago"];
-    fc.assert(
-      fc.property(
-        fc.constantFrom(...zones),
-        fc.integer({ min: 0, max: 3 }),
-        fc.uniqueArray(fc.integer({ min: 0, max: 59 }), { minLength: 1, maxLength: 2 }),
-        fc.integer({ min: 2026, max: 2030 }),
-        (zone, hour, minutes, year) => {
-          const runs = runsOf(cron(`${minutes.join(",")} ${hour} * * *`, zone), Date.UTC(year, 0, 1, 12), 360);
-          const format = new Intl.DateTimeFormat("sv", { timeZone: zone });
-          const perDay = new Map<string, number>();
-          for (const at of runs) perDay.set(format.format(at ?? 0), (perDay.get(format.format(at ?? 0)) ?? 0) + 1);
-          expect(Math.max(...perDay.values())).toBe(minutes.length);
-          expect(perDay.size).toBeGreaterThanOrEqual(360 / minutes.length);
-          // Only in the hour that is missing two times fall together.
-          expect(perDay.size).toBeLessThanOrEqual(360 / minutes.length + 1);
-        },
-      ),
-      { numRuns: 12 },
-    );
-  });
+  it.each(["America/New_York", "Europe/London", "Australia/Lord_Howe", "Africa/Cairo", "America/Santiago"])(
+    "times of day come on every day of a year, and none more than once, in %s",
+    (zone) => {
+      const format = new Intl.DateTimeFormat("sv", { timeZone: zone });
+      for (const hour of [0, 1, 2]) {
+        const perDay = new Map<string, number>();
+        for (const at of runsOf(cron(`10,45 ${hour} * * *`, zone), Date.UTC(2026, 0, 1, 12), 728)) {
+          const day = format.format(at ?? 0);
+          perDay.set(day, (perDay.get(day) ?? 0) + 1);
+        }
+        const days = [...perDay.keys()].map((day) => Date.parse(day) / 86_400_000);
+        expect(days).toEqual(days.map((_, at) => (days[0] ?? 0) + at));
+        expect(Math.max(...perDay.values())).toBe(2);
+      }
+    },
+  );
 });
 
 describe("an interval", () => {
