@@ -74,6 +74,12 @@ export function createInboundReader(me: Me, policy: GroupPolicy): (group: Group)
   };
 }
 
+/** The message that an id of {@link Draft} names, if it does. */
+export function messageIn(id: string): { readonly chat: number; readonly message: number } | undefined {
+  const [, chat, message] = /^(-?\d+)\/(\d+)(?:\/\d+)?$/.exec(id) ?? [];
+  return message === undefined ? undefined : { chat: Number(chat), message: Number(message) };
+}
+
 const isCorrection = ({ date, edit_date: edit = 0 }: Message): boolean => edit - date <= editWindowSeconds;
 
 const wordsOf = ({ text, caption }: Message): string => text ?? caption ?? "";

@@ -1,14 +1,13 @@
 /** Messages on their way to Telegram: as HTML, as plain text if that is refused, with what a refusal means. */
-import { stat } from "node:fs/promises";
-import { extname } from "node:path";
 import { type Api, GrammyError, InputFile } from "grammy";
 import { LRUCache } from "lru-cache";
 import type { Address } from "../message.js";
-import { reasonOf } from "../util/errors.js";
-import { type Channel, type Receipt, SendFailure } from "./channel.js";
+import { type Channel, type Receipt, SendFailure, type Sending } from "./channel.js";
 import { refusedWith, sortFailure } from "./telegram-failures.js";
+import { messageIn } from "./telegram-inbound.js";
 import { splitMarkdown } from "./telegram-split.js";
 import { escapeHtml, htmlOf, runsOf, visibleText } from "./telegram-text.js";
+import { type FileKind, kindOf, type Mode, senders } from "./telegram-upload.js";
 
 /** Telegram cannot recognise a repeat, so the reader is told. */
 export const repeatLabel = "↻ (maybe repeated) ";
@@ -16,8 +15,6 @@ const textMost = 4096;
 /** Room for the label, should a part have to be sent again. */
 export const partMost = textMost - repeatLabel.length;
 const captionMost = 1024;
-const fileMost = 50 * 1024 * 1024;
-const photoMost = 10 * 1024 * 1024;
 const migrationsKept = 1000;
 
 export type SenderParts = {
@@ -25,15 +22,18 @@ export type SenderParts = {
   /** For files, which take longer. */
   readonly uploads: Api;
   readonly token: string;
+  /** An answer shows which message it answers. */
+  readonly quotes: boolean;
 };
 
 export type Sender = Pick<Channel, "send"> & Required<Pick<Channel, "typing" | "edit">>;
 
 /** A chat, and a topic in it, as Telegram's methods want them. */
 type Place = { readonly chat: number | string; readonly thread?: number };
+type TextSending = Extract<Sending, { kind: "text" }>;
 type Written = { readonly html: string; readonly plain: string };
 
-export function createSender({ api, uploads, token }: SenderParts): Sender {
+export function createSender({ api, uploads, token, quotes }: SenderParts): Sender {
   /** Groups that became supergroups have another id since. */
   const moved = new LRUCache<string, number>({ max: migrationsKept });
 
@@ -56,11 +56,15 @@ export function createSender({ api, uploads, token }: SenderParts): Sender {
     }
   };
 
-  const sendText = async (to: Address, text: string, mayRepeat: boolean, signal: AbortSignal): Promise<Receipt> => {
+  const sendText = async (message: TextSending, signal: AbortSignal): Promise<Receipt> => {
+    const { to, text, mayRepeat } = message;
     const { html, plain } = written(text, mayRepeat, textMost);
+    const quote = quotes ? quoteOf(message) : {};
     const sent = await patiently(to, signal, ({ chat, thread }) =>
       asHtmlOrPlain(html, plain, (words, mode) =>
-        api.sendMessage(chat, words, { ...inTopic(thread), ...mode }, native(signal)),
+        quotingOrNot(quote, (shown) =>
+          api.sendMessage(chat, words, { ...inTopic(thread), ...shown, ...mode }, native(signal)),
+        ),
       ),
     );
     return { id: String(sent.message_id) };
@@ -72,8 +76,7 @@ export function createSender({ api, uploads, token }: SenderParts): Sender {
     { html, plain }: Written,
     signal: AbortSignal,
   ): Promise<Receipt> => {
-    const size = await sizeOf(path);
-    const kind = size > photoMost && kindOf(path) === "photo" ? "document" : kindOf(path);
+    const kind = await kindOf(path);
     const upload = (as: FileKind, { chat, thread }: Place) =>
       asHtmlOrPlain(html, plain, (caption, mode) => {
         const options = { ...inTopic(thread), ...(caption !== "" && { caption, ...mode }) };
@@ -95,7 +98,7 @@ export function createSender({ api, uploads, token }: SenderParts): Sender {
   return {
     send: (message, signal) =>
       message.kind === "text"
-        ? sendText(message.to, message.text, message.mayRepeat, signal)
+        ? sendText(message, signal)
         : sendFile(message.to, message.path, written(message.caption, message.mayRepeat, captionMost), signal),
 
     async typing(to, signal) {
@@ -133,6 +136,27 @@ function placeOf({ chat }: Address): Place {
 const inTopic = (thread: number | undefined) =>
   thread === undefined || thread === 1 ? {} : { message_thread_id: thread };
 
+type Quote = {
+  readonly reply_parameters?: { readonly message_id: number; readonly allow_sending_without_reply: true };
+};
+
+/** Only a message of this chat can be quoted; an id of our own making names none. */
+function quoteOf({ to, answers = "" }: TextSending): Quote {
+  const said = messageIn(answers);
+  if (said === undefined || said.chat !== placeOf(to).chat) return {};
+  return { reply_parameters: { message_id: said.message, allow_sending_without_reply: true } };
+}
+
+/** What is quoted may be gone, with its topic even; then the words go alone. */
+async function quotingOrNot<T>(quote: Quote, call: (quote: Quote) => Promise<T>): Promise<T> {
+  try {
+    return await call(quote);
+  } catch (error) {
+    if (!quote.reply_parameters || !refusedWith(error, /repl(?:y|ied)/i)) throw error;
+    return call({});
+  }
+}
+
 /** In a plain group a chain of replies has a thread number too, which Telegram does not take back. */
 async function inTopicOrChat<T>(
   chat: Place["chat"],
@@ -147,8 +171,6 @@ async function inTopicOrChat<T>(
     return call({ chat });
   }
 }
-
-type Mode = { readonly parse_mode?: "HTML" };
 
 /** Only a refusal of the markup is answered by plain text; after any other failure the message may have arrived. */
 async function asHtmlOrPlain<T>(
@@ -174,51 +196,4 @@ function written(markdown: string, mayRepeat: boolean, most: number): Written {
   // Markup around nothing shows nothing, and Telegram takes no empty message.
   const html = shown === "" ? escapeHtml(source.trim()) : htmlOf(runs);
   return { html: label + html, plain: label + (source.length <= room ? source : shown) };
-}
-
-// Files -------------------------------------------------------------------------------------------------------------
-
-type FileKind = "photo" | "voice" | "audio" | "video" | "document";
-
-const kinds: Readonly<Record<string, FileKind>> = {
-  ".jpg": "photo",
-  ".jpeg": "photo",
-  ".png": "photo",
-  ".gif": "photo",
-  ".webp": "photo",
-  ".ogg": "voice",
-  ".mp3": "audio",
-  ".m4a": "audio",
-  ".wav": "audio",
-  ".aac": "audio",
-  ".mp4": "video",
-  ".mov": "video",
-};
-
-const kindOf = (path: string): FileKind => kinds[extname(path).toLowerCase()] ?? "document";
-
-type FileOptions = Mode & { readonly message_thread_id?: number; readonly caption?: string };
-type SendFile = (
-  api: Api,
-  chat: Place["chat"],
-  file: InputFile,
-  options: FileOptions,
-  signal: never,
-) => Promise<{ readonly message_id: number }>;
-
-const senders: Readonly<Record<FileKind, SendFile>> = {
-  photo: (api, ...rest) => api.sendPhoto(...rest),
-  voice: (api, ...rest) => api.sendVoice(...rest),
-  audio: (api, ...rest) => api.sendAudio(...rest),
-  video: (api, ...rest) => api.sendVideo(...rest),
-  document: (api, ...rest) => api.sendDocument(...rest),
-};
-
-async function sizeOf(path: string): Promise<number> {
-  const { size } = await stat(path).catch((cause: unknown) => {
-    throw new SendFailure("never", `The file cannot be read: ${reasonOf(cause)}`, { cause });
-  });
-  if (size > fileMost) throw new SendFailure("never", "Telegram takes no files over 50 MB.");
-  if (size === 0) throw new SendFailure("never", "Telegram takes no empty files.");
-  return size;
 }

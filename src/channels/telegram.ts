@@ -1,7 +1,7 @@
 /** Telegram: messages are fetched by long polling, answers go out as HTML. */
 import * as z from "zod/mini";
 import { reasonOf, UserError } from "../util/errors.js";
-import { flag, maybeText, section, text } from "../util/settings.js";
+import { flag, maybeText, seconds, section, text } from "../util/settings.js";
 import { type Channel, type ChannelWorld, defineChannel, type Link } from "./channel.js";
 import type { Group } from "./telegram-albums.js";
 import type { Draft } from "./telegram-inbound.js";
@@ -20,7 +20,9 @@ const settings = section({
   groupPolicy: z.prefault(z.enum(["mention", "open"], 'must be "mention" or "open"'), "mention"),
   apiRoot: z.prefault(maybeText(), ""),
   reactEmoji: z.prefault(maybeText(), ""),
+  // Off unless asked for: every edit counts towards Telegram's limits, and nobody is told when the answer is whole.
   streaming: z.prefault(flag(), false),
+  streamEditInterval: z.prefault(seconds(0.1), 0.6),
 });
 
 type Settings = z.infer<typeof settings>;
@@ -44,7 +46,7 @@ const answerSeconds = { poll: 45, text: 30, file: 300 };
 export const telegram = defineChannel({ name: "telegram", settings, create });
 
 async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
-  const { token, proxy, groupPolicy, reactEmoji, streaming } = given;
+  const { token, proxy, groupPolicy, replyToMessage, reactEmoji, streaming, streamEditInterval } = given;
   if (token === "") {
     throw new UserError(
       "channels.telegram.token is missing: Telegram cannot be reached without one.",
@@ -54,9 +56,6 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
   const apiRoot = (given.apiRoot || usualRoot).replace(/\/+$/, "");
   if (!URL.canParse(apiRoot)) {
     throw new UserError("channels.telegram.apiRoot is no address.", `Write it like "${usualRoot}", or leave it out.`);
-  }
-  if (given.replyToMessage) {
-    world.log.warn("channels.telegram.replyToMessage has no effect: an answer does not quote its question yet.");
   }
   const [{ Api }, { createInboundReader }, { createMedia }, { persistently, poll }, sending, split, agents] =
     await Promise.all([
@@ -74,7 +73,7 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
     new Api(token, { apiRoot, timeoutSeconds, baseFetchConfig: { agent } as object });
   const [polls, api, uploads] = [client(answerSeconds.poll), client(answerSeconds.text), client(answerSeconds.file)];
   const save = createMedia({ api, token, apiRoot, agent, world });
-  const { send, typing, edit } = createSender({ api, uploads, token });
+  const { send, typing, edit } = createSender({ api, uploads, token, quotes: replyToMessage });
 
   const toInbound = async (draft: Draft, link: Link, signal: AbortSignal) => {
     const { id, from, sender, quote, attachments } = draft;
@@ -130,6 +129,7 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
     ...(apiRoot === usualRoot && { pace: usualPace }),
     split: (text) => split.splitMarkdown(text, partMost),
     typing,
-    ...(streaming && { edit }),
+    edit,
+    ...(streaming && { streaming: { everyMs: streamEditInterval * 1000 } }),
   };
 }

@@ -30,6 +30,8 @@ const lax = (value: unknown): unknown =>
 export const whole = (least: number) =>
   z.pipe(z.transform(lax), z.int(`must be a whole number`).check(z.gte(least, `must be at least ${least}`)));
 export const decimal = () => z.pipe(z.transform(lax), z.number("must be a number"));
+/** A time in seconds, as nanobot writes them. */
+export const seconds = (least: number) => decimal().check(z.gte(least, `must be at least ${least} (seconds)`));
 export const text = () => z.string("must be a text in quotes");
 /** A text, where null means none. */
 export const maybeText = () =>

@@ -8,7 +8,7 @@ import type { ChannelWorld, Sending } from "../../src/channels/channel.js";
 import { telegram } from "../../src/channels/telegram.js";
 import { systemWorld } from "../../src/world.js";
 import { refuse, tooMany } from "../lab/fake-telegram.js";
-import { failure, hearAll, type House, openHouse, photo, sorted } from "../support/telegram-house.js";
+import { failure, group, hearAll, type House, openHouse, photo, sorted } from "../support/telegram-house.js";
 
 describe("sending", () => {
   it("shows markdown as Telegram can", async () => {
@@ -143,7 +143,7 @@ describe("sending", () => {
   });
 
   it("is told by another server to wait", async () => {
-    const house = await openHouse({ fake: { chats: [{ id: 1 }], perChatMs: 1000 } });
+    const house = await openHouse({ fake: { chats: [{ id: 1 }], limits: { perChatMs: 1000 } } });
     await house.say("one");
     expect(await sorted(house.say("two"))).toEqual(["later", 1000]);
   });
@@ -218,17 +218,72 @@ describe("sending", () => {
 });
 
 describe("an answer that is being written", () => {
-  it("is edited in place, where streaming is wanted", async () => {
-    const house = await openHouse({ settings: { streaming: true } });
+  it("is edited in place", async () => {
+    const house = await openHouse();
     const { id } = await house.say("He");
+    await house.edit(id, "Hello you");
     await house.edit(id, "Hello **you**");
+    expect(house.fake.sent).toMatchObject([
+      { source: "Hello <b>you</b>", text: "Hello you", html: true, edits: ["He", "Hello you"] },
+    ]);
+  });
+
+  it("may say the same again", async () => {
+    const house = await openHouse();
+    const { id } = await house.say("Hello **you**");
     await house.edit(id, "Hello **you**");
-    house.fake.fail("editMessageText", refuse(400, "Bad Request: can't parse entities"));
+    expect(house.fake.callsOf("editMessageText")).toHaveLength(1);
+    expect(house.fake.sent).toMatchObject([{ text: "Hello you", edits: [] }]);
+  });
+
+  it("is edited as plain text when Telegram refuses the markup, however often", async () => {
+    const house = await openHouse();
+    const { id } = await house.say("He");
+    const refusal = refuse(400, "Bad Request: can't parse entities");
+    house.fake.fail("editMessageText", refusal);
     await house.edit(id, "Hello **all**");
-    expect(house.fake.sent).toMatchObject([{ text: "Hello **all**", edits: ["He", "Hello you"] }]);
-    house.fake.fail("editMessageText", tooMany(3));
-    expect(await sorted(house.edit(id, "x") ?? Promise.resolve())).toEqual(["later", 3000]);
-    expect("edit" in (await openHouse()).channel).toBe(false);
+    expect(house.fake.sent).toMatchObject([{ text: "Hello **all**", html: false }]);
+    house.fake.fail("editMessageText", refusal);
+    await house.edit(id, "Hello **all**");
+    expect(house.fake.sent).toMatchObject([{ text: "Hello **all**", edits: ["He"] }]);
+  });
+
+  it("in a topic is edited without naming it", async () => {
+    const house = await openHouse({ fake: { chats: [{ id: group, topics: [5] }] } });
+    const { id } = await house.say("He", `${group}:topic:5`);
+    await house.edit(id, "Hello", `${group}:topic:5`);
+    expect(house.fake.sent).toMatchObject([{ thread: 5, text: "Hello", edits: ["He"] }]);
+  });
+
+  it.each<[string, Parameters<House["fake"]["fail"]>[1], unknown[]]>([
+    ["too many", tooMany(3), ["later", 3000]],
+    ["Telegram is ill", refuse(500, "Internal Server Error"), ["later", undefined]],
+    ["somebody has deleted it", refuse(400, "Bad Request: message to edit not found"), ["never", undefined]],
+    ["it is no longer ours", refuse(400, "Bad Request: message can't be edited"), ["never", undefined]],
+    ["blocked", refuse(403, "Forbidden: bot was blocked by the user"), ["never", undefined]],
+    ["the line died after it", { kind: "die after" }, ["nobody knows"]],
+  ])("tells why it was not edited: %s", async (_, fault, expected) => {
+    const house = await openHouse();
+    const { id } = await house.say("He");
+    house.fake.fail("editMessageText", fault);
+    expect(await sorted(house.edit(id, "Hello"))).toEqual(expected);
+    expect(house.fake.callsOf("editMessageText")).toHaveLength(1);
+  });
+
+  it("is not looked for among the messages of others", async () => {
+    const house = await openHouse();
+    const { message_id: theirs } = house.fake.say(1, "mine");
+    expect(await sorted(house.edit(String(theirs), "yours"))).toEqual(["never", undefined]);
+    expect(await sorted(house.edit("999", "nobody's"))).toEqual(["never", undefined]);
+    expect(await sorted(house.edit("a receipt of another kind", "x"))).toEqual(["never", undefined]);
+  });
+
+  it("appears while it grows only where that is wanted, as often as is wanted", async () => {
+    expect("streaming" in (await openHouse()).channel).toBe(false);
+    const usual = await openHouse({ settings: { streaming: true } });
+    expect(usual.channel.streaming).toEqual({ everyMs: 600 });
+    const slow = await openHouse({ settings: { streaming: true, stream_edit_interval: "2.5" } });
+    expect(slow.channel.streaming).toEqual({ everyMs: 2500 });
   });
 
   it("shows as typing, whose failure nobody minds", async () => {
@@ -239,4 +294,62 @@ describe("an answer that is being written", () => {
     await house.typing("1");
     expect(house.fake.callsOf("sendChatAction")).toHaveLength(3);
   });
+});
+
+describe("an answer to a message", () => {
+  const settings = { replyToMessage: true };
+
+  it("quotes it, where that is wanted", async () => {
+    const house = await openHouse({ settings });
+    const { message_id: id } = house.fake.say(1, "what is the time?");
+    const [asked] = await hearAll(house);
+    await house.say("Noon.", "1", { answers: asked?.id });
+    await house.say("And sunny.");
+    expect(house.fake.sent).toMatchObject([
+      { text: "Noon.", quotes: id },
+      { text: "And sunny.", quotes: undefined },
+    ]);
+    const plain = await openHouse();
+    plain.fake.say(1, "what is the time?");
+    await plain.say("Noon.", "1", { answers: asked?.id });
+    expect(plain.fake.sent).toMatchObject([{ quotes: undefined }]);
+  });
+
+  it("that was edited quotes the message", async () => {
+    const house = await openHouse({ settings });
+    const said = house.fake.say(1, "teh time?");
+    house.fake.push({ edited_message: { ...said, text: "the time?", edit_date: Number(said["date"]) + 5 } });
+    const [, edited] = await hearAll(house);
+    await house.say("Noon.", "1", { answers: edited?.id });
+    expect(house.fake.sent).toMatchObject([{ quotes: said["message_id"] }]);
+  });
+
+  it("in a topic quotes it there", async () => {
+    const house = await openHouse({ settings: { ...settings, groupPolicy: "open" } });
+    const { message_id: id } = house.fake.say(group, "hi", { message_thread_id: 5, is_topic_message: true });
+    const [asked] = await hearAll(house);
+    await house.say("hello", asked?.from.chat, { answers: asked?.id });
+    expect(house.fake.sent).toMatchObject([{ chat: group, thread: 5, quotes: id }]);
+  });
+
+  it("survives what it answers, and the topic that was in", async () => {
+    const house = await openHouse({ settings });
+    await house.say("gone", "1", { answers: "1/77" });
+    house.fake.fail("sendMessage", refuse(400, "Bad Request: message to be replied not found"));
+    await house.say("still gone", `${group}:topic:9`, { answers: `${group}/77` });
+    expect(house.fake.sent).toMatchObject([
+      { text: "gone", quotes: undefined },
+      { text: "still gone", quotes: undefined },
+    ]);
+  });
+
+  it.each(["own-0b5c", "cron-daily-1", "2/101", "1/x", ""])(
+    "%j is of no message here, and quotes none",
+    async (answers) => {
+      const house = await openHouse({ settings });
+      house.fake.say(2, "elsewhere");
+      await house.say("hello", "1", { answers });
+      expect(house.fake.callsOf("sendMessage")).toEqual([{ chat_id: 1, text: "hello", parse_mode: "HTML" }]);
+    },
+  );
 });

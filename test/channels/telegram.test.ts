@@ -34,6 +34,7 @@ describe("settings", () => {
     [{ token: "1:a", allowFrom: [1.5] }, "channels.telegram.allowFrom.0"],
     [{ token: "1:a", allowFrom: [2 ** 60] }, "channels.telegram.allowFrom.0"],
     [{ token: "1:a", apiRoot: "nowhere" }, "channels.telegram.apiRoot"],
+    [{ token: "1:a", streamEditInterval: 0.05 }, "channels.telegram.streamEditInterval"],
     [{ token: "1:a", proxy: "socks5://127.0.0.1:1080" }, "channels.telegram.proxy"],
   ])("%j are refused with their path", async (settings, path) => {
     await expect(open(settings)).rejects.toThrow(path);

@@ -58,6 +58,8 @@ export type Sent = {
   readonly source: string;
   readonly html: boolean;
   readonly file: Upload | undefined;
+  /** The message it quotes. */
+  readonly quotes: number | undefined;
   readonly edits: readonly string[];
 };
 
@@ -66,8 +68,17 @@ export type FakeTelegramOptions = {
   readonly username?: string;
   readonly port?: number;
   readonly chats?: readonly FakeChat[];
-  /** As Telegram: more than one message within so many milliseconds in a chat is one too many. */
-  readonly perChatMs?: number;
+  /** As Telegram: what is more than this is one too many. Edits count as messages do. */
+  readonly limits?: {
+    /** Between two messages of a chat. */
+    readonly perChatMs?: number;
+    /** In a group, in any minute. */
+    readonly perGroupMinute?: number;
+    /** In all chats together. */
+    readonly perSecond?: number;
+  };
+  /** The clock of these limits. */
+  readonly now?: () => number;
 };
 
 type Answer = { readonly code: number; readonly body: Fields };
@@ -92,14 +103,17 @@ const fileField: Readonly<Record<string, string>> = {
 export type FakeTelegram = Awaited<ReturnType<typeof openFakeTelegram>>;
 
 export async function openFakeTelegram(options: FakeTelegramOptions = {}) {
-  const { token = "42:fake-token", username = "NanoBot", perChatMs = 0 } = options;
+  const { token = "42:fake-token", username = "NanoBot", limits = {}, now = Date.now } = options;
   const bot = { id: 42, is_bot: true, first_name: "Nano", username };
   const chats = new Map((options.chats ?? []).map((chat) => [chat.id, chat]));
   const calls: Call[] = [];
   const sent: Sent[] = [];
   const faults = new Map<string, Fault[]>();
   const files = new Map<string, Buffer>();
-  const lastSend = new Map<number, number>();
+  /** When something was taken, by what it counts for. */
+  const taken = new Map<string, readonly number[]>();
+  /** Messages that people have sent, as `chat/id`. */
+  const said = new Set<string>();
   const watchers = new Set<() => void>();
   let updates: Fields[] = [];
   let allowed: readonly string[] | undefined;
@@ -188,15 +202,33 @@ export async function openFakeTelegram(options: FakeTelegramOptions = {}) {
     return text;
   };
 
+  /** Takes a place under every limit there is, or says how long there is none. */
   const tooFast = (chat: number): Answer | undefined => {
-    const now = Date.now();
-    const wait = (lastSend.get(chat) ?? 0) + perChatMs - now;
-    if (perChatMs > 0 && wait > 0) {
-      const seconds = Math.ceil(wait / 1000);
+    const { perChatMs = 0, perGroupMinute = Infinity, perSecond = Infinity } = limits;
+    const windows = [
+      { key: "all", most: perSecond, ms: 1000 },
+      { key: `chat ${chat}`, most: perChatMs > 0 ? 1 : Infinity, ms: perChatMs },
+      { key: `group ${chat}`, most: chat < 0 ? perGroupMinute : Infinity, ms: 60_000 },
+    ].map((one) => ({ ...one, times: (taken.get(one.key) ?? []).filter((at) => at > now() - one.ms) }));
+    const full = windows.filter(({ times, most }) => times.length >= most);
+    if (full.length > 0) {
+      const seconds = Math.max(...full.map(({ times, ms }) => Math.ceil(((times[0] ?? now()) + ms - now()) / 1000)));
       return bad(429, `Too Many Requests: retry after ${seconds}`, { retry_after: seconds });
     }
-    lastSend.set(chat, now);
+    for (const { key, times } of windows) taken.set(key, [...times, now()]);
     return undefined;
+  };
+
+  /** The message that is quoted, undefined for none; or what is wrong with it. */
+  const readQuote = (payload: Fields): Answer | number | undefined => {
+    if (payload["reply_to_message_id"] !== undefined) return badRequest("this fake wants reply_parameters");
+    const given = payload["reply_parameters"];
+    if (given === undefined) return undefined;
+    const { message_id: id, allow_sending_without_reply: tolerant } = given as Fields;
+    if (typeof id !== "number") return badRequest("can't parse reply parameters JSON object");
+    const chat = Number(payload["chat_id"]);
+    if (said.has(`${chat}/${id}`) || sent.some((message) => message.chat === chat && message.id === id)) return id;
+    return tolerant === true ? undefined : badRequest("message to be replied not found");
   };
 
   const send = ({ method, payload, files: uploads }: Call): Answer => {
@@ -209,29 +241,41 @@ export async function openFakeTelegram(options: FakeTelegramOptions = {}) {
     if (field === undefined && text === "") return badRequest("message text is empty");
     const file = field === undefined ? undefined : uploads.get(String(payload[field]).replace("attach://", ""));
     if (field !== undefined && (!file || file.bytes.length === 0)) return badRequest("file must be non-empty");
+    const quotes = readQuote(payload);
+    if (typeof quotes === "object") return quotes;
     const chat = Number(payload["chat_id"]);
     const wait = tooFast(chat);
     if (wait) return wait;
     lastMessage += 1;
     const thread = payload["message_thread_id"] === undefined ? undefined : Number(payload["message_thread_id"]);
     const html = payload["parse_mode"] === "HTML";
-    sent.push({ id: lastMessage, method, chat, thread, text, source, html, file, edits: [] });
+    sent.push({ id: lastMessage, method, chat, thread, text, source, html, file, quotes, edits: [] });
     return good({ message_id: lastMessage, date: unixNow(), chat: chatFields(chat), from: bot, text });
   };
 
   const editText = (payload: Fields): Answer => {
+    if (payload["message_thread_id"] !== undefined) return badRequest("an edit has no topic");
     const objection = chatObjection(payload);
     if (objection) return objection;
-    const at = sent.findIndex(
-      ({ id, chat }) => id === Number(payload["message_id"]) && chat === Number(payload["chat_id"]),
-    );
+    const chat = Number(payload["chat_id"]);
+    if (typeof payload["message_id"] !== "number") return badRequest("message identifier is not specified");
+    if (said.has(`${chat}/${payload["message_id"]}`)) return badRequest("message can't be edited");
+    const at = sent.findIndex((one) => one.id === payload["message_id"] && one.chat === chat);
     const message = sent[at];
     if (!message) return badRequest("message to edit not found");
-    const text = readWords(textOf(payload["text"]), payload, 4096);
+    if (message.file) return badRequest("there is no text in the message to edit");
+    const source = textOf(payload["text"]);
+    const text = readWords(source, payload, 4096);
     if (typeof text !== "string") return text;
     if (text === "") return badRequest("message text is empty");
-    if (text === message.text) return badRequest("message is not modified: specified new message content is the same");
-    sent[at] = { ...message, text, source: textOf(payload["text"]), edits: [...message.edits, message.text] };
+    const html = payload["parse_mode"] === "HTML";
+    // What a reader would see: the same words in bold are another message.
+    if (text === message.text && looksOf(source, html) === looksOf(message.source, message.html)) {
+      return badRequest("message is not modified: specified new message content is exactly the same");
+    }
+    const wait = tooFast(chat);
+    if (wait) return wait;
+    sent[at] = { ...message, text, source, html, edits: [...message.edits, message.text] };
     return good({ message_id: message.id, date: unixNow(), chat: chatFields(message.chat), text });
   };
 
@@ -347,6 +391,7 @@ export async function openFakeTelegram(options: FakeTelegramOptions = {}) {
         ...(text !== "" && { text }),
         ...extra,
       };
+      said.add(`${chat}/${message.message_id}`);
       push({ message });
       return message;
     },
@@ -378,6 +423,11 @@ export async function openFakeTelegram(options: FakeTelegramOptions = {}) {
     },
   };
 }
+
+const looksOf = (source: string, html: boolean): string => {
+  const parsed = html ? parseTelegramHtml(source) : undefined;
+  return parsed?.ok ? parsed.tags.join() : "";
+};
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 

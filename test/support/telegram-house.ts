@@ -76,7 +76,7 @@ export async function openHouse(options: HouseOptions = {}) {
         watchers.add(look);
         look();
       }),
-    say: (text: string, chat = "1", more: Partial<Sending> = {}) =>
+    say: (text: string, chat = "1", more: { mayRepeat?: boolean; answers?: string | undefined } = {}) =>
       channel.send({ kind: "text", to: to(chat), text, intent: "i1", mayRepeat: false, ...more } as Sending, signal),
     sendFile: (path: string, caption = "", more: Partial<Sending> = {}) =>
       channel.send(
@@ -84,7 +84,7 @@ export async function openHouse(options: HouseOptions = {}) {
         signal,
       ),
     typing: (chat: string) => channel.typing?.(to(chat), signal),
-    edit: (id: string, text: string) => channel.edit?.(to("1"), { id }, text, signal),
+    edit: async (id: string, text: string, chat = "1") => channel.edit?.(to(chat), { id }, text, signal),
   };
 }
 
