@@ -2,6 +2,7 @@
 import type * as DiscordJs from "discord.js";
 import type {
   APIChatInputApplicationCommandInteraction,
+  APIGatewayBotInfo,
   GatewayDispatchPayload,
   GatewayGuildCreateDispatchData,
   GatewayMessageCreateDispatchData,
@@ -27,6 +28,8 @@ export type GatewayParts = {
   readonly library: typeof DiscordJs;
   readonly token: string;
   readonly apiRoot: string;
+  /** Asks Discord's REST API, and stops asking when the signal aborts. */
+  readonly ask: (path: `/${string}`) => Promise<unknown>;
   /** Dialled instead of the address that Discord names. */
   readonly gatewayUrl: string | undefined;
   readonly listener: Listener;
@@ -45,6 +48,12 @@ type ManagerEvents = {
   on(event: "closed", listener: (payload: { readonly code: number }) => void): void;
 };
 
+/** What discord.js holds, and does not show. */
+type Shards = {
+  readonly shards: ReadonlyMap<number, { readonly connection: Connection | null }>;
+};
+type Connection = { addEventListener(event: "error", listener: () => void): void; terminate(): void };
+
 /** A polite farewell may take so long. */
 const farewellMs = 500;
 /** Discord will not have us back after these, whatever we try. */
@@ -53,6 +62,7 @@ const finalCodes: readonly number[] = [4004, 4010, 4011, 4012, 4013, 4014];
 /** Lasts until the signal aborts. */
 export async function listen(parts: GatewayParts, signal: AbortSignal): Promise<void> {
   const { Client, GatewayIntentBits, Options } = parts.library;
+  let strategy: IShardingStrategy | undefined;
   const client = new Client({
     intents: [
       GatewayIntentBits.Guilds,
@@ -61,7 +71,7 @@ export async function listen(parts: GatewayParts, signal: AbortSignal): Promise<
       GatewayIntentBits.MessageContent,
     ],
     rest: { api: parts.apiRoot, retries: 0 },
-    ws: { buildStrategy: (manager) => attach(manager, parts, signal) },
+    ws: { buildStrategy: (manager) => (strategy = attach(manager, parts, signal)) },
     // Events are read as they come; what discord.js would remember of them only takes up memory.
     makeCache: Options.cacheWithLimits({
       MessageManager: 0,
@@ -80,12 +90,28 @@ export async function listen(parts: GatewayParts, signal: AbortSignal): Promise<
     parts.failed(errorCode(error) === "TokenInvalid" ? refusedToken(error) : error);
   });
   await aborted(signal);
+  const connections = connectionsOf(strategy);
   await Promise.race([client.destroy().catch(() => {}), farewell()]);
+  for (const connection of connections) cut(connection);
+}
+
+const connectionsOf = (strategy: IShardingStrategy | undefined): readonly Connection[] =>
+  [...((strategy as unknown as Shards | undefined)?.shards.values() ?? [])].flatMap(
+    ({ connection }) => connection ?? [],
+  );
+
+/**
+ * discord.js says goodbye on a connection that stands, and forgets one that is still being dialled: it would come up
+ * afterwards, with nobody to hear or close it, and keep the process.
+ */
+function cut(connection: Connection): void {
+  connection.addEventListener("error", () => {}); // that it was cut
+  connection.terminate();
 }
 
 /** Listens to the connection itself: it alone tells of heartbeats and why it was closed. */
 function attach(manager: Manager, parts: GatewayParts, signal: AbortSignal): IShardingStrategy {
-  const { library, gatewayUrl, listener, alive, failed } = parts;
+  const { library, ask, gatewayUrl, listener, alive, failed } = parts;
   const events = manager as unknown as ManagerEvents;
   events.on("dispatch", ({ data }) => {
     if (signal.aborted) return;
@@ -100,10 +126,13 @@ function attach(manager: Manager, parts: GatewayParts, signal: AbortSignal): ISh
   events.on("closed", ({ code }) => {
     if (finalCodes.includes(code)) failed(explainClose(code));
   });
-  if (gatewayUrl !== undefined) {
-    const ask = manager.fetchGatewayInformation.bind(manager);
-    manager.fetchGatewayInformation = async (force) => ({ ...(await ask(force)), url: gatewayUrl });
-  }
+  // A request of discord.js itself would go on after the end. One answer serves a whole login.
+  let information: Promise<APIGatewayBotInfo> | undefined;
+  const askOnce = async (): Promise<APIGatewayBotInfo> => {
+    const answer = (await ask("/gateway/bot")) as APIGatewayBotInfo;
+    return { ...answer, url: gatewayUrl ?? answer.url };
+  };
+  manager.fetchGatewayInformation = () => (information ??= askOnce());
   // A connection that is about to be dialled again does not hear of the end, and would come back from the dead. Before
   // dialling it asks for its session: after the end it gets no answer.
   const session = manager.options.retrieveSessionInfo.bind(manager.options);

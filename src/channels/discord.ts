@@ -85,9 +85,11 @@ async function create(given: z.infer<typeof settings>, world: ChannelWorld): Pro
         stop.abort(error);
       };
       const bookmarks = await openBookmarks(join(world.stateFolder, "discord.json"), world, stop.signal);
+      const ask = (path: `/${string}`, query?: URLSearchParams): Promise<unknown> =>
+        request("get", path, query ? { query } : {}, stop.signal);
       const reader = createReader(
         {
-          ask: (path, query) => request("get", path, query ? { query } : {}, stop.signal),
+          ask,
           acknowledge: (interaction, content) => acknowledge(interaction, content, stop.signal),
           people,
           privateChat: (person) =>
@@ -112,7 +114,7 @@ async function create(given: z.infer<typeof settings>, world: ChannelWorld): Pro
       if (signal.aborted) end();
       try {
         const alive = (): void => link.alive();
-        await listen({ library, token, apiRoot, gatewayUrl, listener, alive, failed }, stop.signal);
+        await listen({ library, token, apiRoot, ask, gatewayUrl, listener, alive, failed }, stop.signal);
       } finally {
         signal.removeEventListener("abort", end);
         // What is being stored is stored to the end, and remembered.

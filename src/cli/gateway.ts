@@ -27,7 +27,8 @@ export async function runGateway(self: Command, terminal: Terminal): Promise<num
       terminal.out(greeting(terminal, gateway, settings.home, addressOf({ ...settings.gateway, port }))),
     ready: () => log.info?.("ready", { channels: gateway.channels }),
   });
-  // Everything is written and said. A connection that a library has not let go of must not keep the process.
+  // Everything is written and said, and every connection closed. What nobody can break off (the system looking up a name
+  // while the network is down, for half a minute) must not keep the process.
   setTimeout(() => process.exit(exit.ok), 1000).unref();
   return exit.ok;
 }

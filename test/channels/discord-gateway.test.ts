@@ -1,7 +1,8 @@
 /** The connection to Discord: the real discord.js, cut off in every way. */
 import { describe, expect, it } from "vitest";
 import type { FakeDiscord } from "../lab/fake-discord.js";
-import { openRunning } from "../support/discord-house.js";
+import { memoryLink } from "./channel.contract.js";
+import { openDiscord, openRunning } from "../support/discord-house.js";
 
 type Break = {
   readonly why: string;
@@ -82,5 +83,25 @@ describe("a connection that breaks", () => {
     // discord.js dials again half a second after a break.
     await new Promise((resolve) => setTimeout(resolve, 700));
     expect(fake.logins).toEqual(["identify"]);
+  });
+});
+
+describe("a login that is broken off", () => {
+  const waits: Readonly<Record<string, (fake: FakeDiscord) => void>> = {
+    "before Discord has said where the gateway is": (fake) => fake.fail("GET /gateway/bot", { kind: "hang" }),
+    "before the gateway has let us in": (fake) => fake.silenceGateway(),
+  };
+
+  it.each(Object.keys(waits))("%s leaves no connection behind that could keep the process", async (when) => {
+    const { fake, channel } = await openDiscord();
+    waits[when]?.(fake);
+    const stop = new AbortController();
+    const run = channel.run(memoryLink().link, stop.signal);
+    await fake.until(() => fake.keptWaiting() === 1, "the login");
+    stop.abort();
+    await run;
+    // discord.js itself would give up a request after 15 seconds.
+    await fake.until(() => fake.keptWaiting() === 0, "the end of the connection", 10_000);
+    await fake.close();
   });
 });

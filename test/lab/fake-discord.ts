@@ -4,6 +4,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import { WebSocketServer, type WebSocket } from "ws";
 
 export type FakeDiscordOptions = {
@@ -107,10 +108,12 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
   const taken = new Map<string, number[]>();
   const faults = new Map<string, Fault[]>();
   const waiting = new Set<() => void>();
+  /** Connections that somebody waits on in vain: for an answer, or to be let in. */
+  const kept = new Set<Duplex>();
   let commands: unknown = undefined;
   let session: Session | undefined;
   let acksWithheld = false;
-  let gatewayOpen = true;
+  let gateway: "open" | "closed" | "silent" = "open";
   let lastId = 0n;
 
   /** Ids as Discord makes them: 19 digits that grow with time. */
@@ -131,6 +134,19 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
   });
   const changed = (): void => {
     for (const wake of waiting) wake();
+  };
+  const keep = (socket: Duplex): void => {
+    kept.add(socket);
+    const left = (): void => void socket.destroy();
+    socket
+      .resume()
+      .on("end", left)
+      .on("error", left)
+      .once("close", () => {
+        kept.delete(socket);
+        changed();
+      });
+    changed();
   };
 
   // ── the REST API ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -243,7 +259,7 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
     const fault = faults.get(route)?.shift();
     changed();
     try {
-      if (fault?.kind === "hang") return;
+      if (fault?.kind === "hang") return keep(incoming.socket);
       if (fault?.kind === "die" && fault.when === "before") return void incoming.socket.destroy();
       if (fault?.kind === "rate-limit") throw new RateLimit(fault.retryAfter, fault.global ?? false);
       if (fault?.kind === "status") throw new Refusal(fault.status, fault.code ?? 0, fault.message ?? "told to fail");
@@ -291,7 +307,8 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
 
   const sockets = new WebSocketServer({ noServer: true });
   server.on("upgrade", (request, socket, head) => {
-    if (gatewayOpen) sockets.handleUpgrade(request, socket, head, (ws) => greet(ws));
+    if (gateway === "open") sockets.handleUpgrade(request, socket, head, (ws) => greet(ws));
+    else if (gateway === "silent") keep(socket);
     else socket.destroy();
   });
 
@@ -577,12 +594,18 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
     },
     /** Nobody can connect to the gateway, and nobody stays. */
     setGatewayOpen(open: boolean): void {
-      gatewayOpen = open;
+      gateway = open ? "open" : "closed";
       if (!open) for (const socket of sockets.clients) socket.terminate();
     },
+    /** Whoever dials the gateway from now on is neither let in nor turned away. */
+    silenceGateway(): void {
+      gateway = "silent";
+    },
+    /** How many wait on a connection for an answer, or to be let in, that will not come. */
+    keptWaiting: (): number => kept.size,
     /** Waits until something that can be seen here is true. */
-    async until(check: () => boolean, what = "what was waited for"): Promise<void> {
-      const late = Date.now() + 15_000;
+    async until(check: () => boolean, what = "what was waited for", patienceMs = 15_000): Promise<void> {
+      const late = Date.now() + patienceMs;
       while (!check()) {
         if (Date.now() > late) throw new Error(`${what} did not happen`);
         await new Promise<void>((resolve) => {
