@@ -22,8 +22,8 @@ await build({
   target: "node20.19",
   minify: true,
   inject: ["src/util/light-web.ts"],
-  // Binary, or large and loaded only by the channel that needs them.
-  external: ["@photostructure/sqlite", "discord.js", "grammy"],
+  // Binary, or large and loaded only by the channel or the door that needs them.
+  external: ["@photostructure/sqlite", "discord.js", "grammy", "hono", "hono/*", "@hono/node-server"],
   // Node's loader of ES modules need not start at all.
   supported: { "dynamic-import": false },
   define: { "import.meta.url": "bundleUrl" },

@@ -1,4 +1,4 @@
-/** Imports follow the arrows of the layout, never back: cli → app → gateway → channels | agent → cron | session | providers → util. */
+/** Imports follow the arrows of the layout, never back: cli → app → http → gateway → channels | agent → cron | session | providers → util. */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,7 +18,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   agent: ["message", "world", "util", "cron", "session", "providers"],
   channels: ["message", "world", "util", "session", "providers"],
   gateway: ["message", "world", "util", "cron", "session", "providers", "agent", "channels"],
-  app: ["message", "world", "util", "cron", "session", "providers", "agent", "channels", "gateway", "config"],
+  http: ["message", "world", "util", "cron", "session", "providers", "agent", "channels", "gateway"],
+  app: ["http", "message", "world", "util", "cron", "session", "providers", "agent", "channels", "gateway", "config"],
   cli: ["message", "world", "util", "cron", "session", "providers", "agent", "channels", "gateway", "config", "app"],
   // The library: a shop window onto all parts, imported by none of them.
   index: ["message", "world", "util", "cron", "session", "providers", "agent", "channels", "gateway", "config", "app"],

@@ -1,5 +1,6 @@
 /** Puts the gateway together: channels, ledger, lanes and the agent. */
 import { randomUUID } from "node:crypto";
+import type { RequestListener } from "node:http";
 import { join } from "node:path";
 import { hasSandbox } from "../agent/tools/sandbox.js";
 import { createApp } from "../app.js";
@@ -12,7 +13,8 @@ import { createLive } from "../gateway/live.js";
 import { createLanes } from "../gateway/lanes.js";
 import { openSqliteLedger } from "../gateway/ledger-sqlite.js";
 import { createUpkeep } from "../gateway/upkeep.js";
-import { type Inbound, keyOf, type Outbound } from "../message.js";
+import { listen } from "../http/server.js";
+import { keyOf, type Outbound } from "../message.js";
 import { errorCode, reasonOf, UserError } from "../util/errors.js";
 import { takePlace } from "../util/single-process.js";
 import { findPackage } from "../util/package-root.js";
@@ -71,8 +73,8 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
         ...files.map((path) => ({ kind: "file", to, path, caption: "" }) as const),
       ]);
     },
-    async report({ from }, text) {
-      await gateway?.acceptOwn({ id: `own-${randomUUID()}`, from, sender: ["nanogate"], text, media: [] });
+    async report({ session, from }, text) {
+      await gateway?.acceptOwn({ id: `own-${randomUUID()}`, from, session, sender: ["nanogate"], text, media: [] });
     },
   });
 
@@ -131,15 +133,25 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
     lanes,
     channels: () => [...supervised.values()].map((one) => one.status()),
     version,
+    model: app.modelName,
   });
   const running = gateway;
+  const openDoor = async (): Promise<RequestListener> => {
+    const { createDoor } = await import("../http/door.js");
+    return createDoor({
+      live,
+      accept: (message) => running.acceptOwn(message),
+      outcomeOf: async (id) => (await ledger.reports.trace(id))?.entry.outcome,
+      delivery,
+      localDoors,
+      log,
+    });
+  };
 
   return {
     notice: app.notice,
     modelName: app.modelName,
     channels: [...supervised.keys()],
-    /** Accepts a message as if a channel had brought it. */
-    accept: (message: Inbound): Promise<void> => running.acceptOwn(message),
     status: health.status,
     /** Runs until the signal aborts, then finishes or journals what is under way. Throws if a channel cannot be saved. */
     async run(signal: AbortSignal, { started, ready }: Milestones): Promise<void> {
@@ -147,10 +159,11 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
       const failed = new Promise<never>((_, reject) => {
         fatal = (reason) => reject(new UserError(reason, "The supervisor of this process should start it again."));
       });
-      const { host } = settings.gateway;
-      const { server, port } = await health.listen(host, settings.gateway.port).catch((error: unknown) => {
+      const guard = settings.gateway;
+      const server = await listen(settings.gateway, { health, guard, openDoor, log }).catch((error: unknown) => {
         throw cannotListen(error, settings.gateway);
       });
+      const { port } = server;
       await running.resume();
       const withdraw = await announce(settings.home, {
         pid: process.pid,
@@ -177,7 +190,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
         await running.shutdown(settings.gateway.graceSeconds * 1000);
         await app.close(1000);
         health.close();
-        server.close();
+        await server.close();
         await ledger.close();
         await withdraw();
         place.release();

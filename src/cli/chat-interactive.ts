@@ -1,10 +1,8 @@
 /** The interactive chat: streaming answers, tool hints, Ctrl-C for the turn, twice for the door. */
 import { join } from "node:path";
-import type { TurnEvent } from "../agent/loop.js";
-import { type App, createApp } from "../app.js";
+import { openConversation } from "../app/conversation.js";
 import { findHome } from "../config/home.js";
 import { loadSettings } from "../config/load.js";
-import { createLanes } from "../gateway/lanes.js";
 import { keyOf } from "../message.js";
 import { ModelError } from "../providers/provider.js";
 import { reasonOf, UserError } from "../util/errors.js";
@@ -18,7 +16,6 @@ type Options = { readonly home?: string; readonly session: string; readonly mark
 
 /** What ends a chat, as in nanobot. */
 const exitWords = new Set(["exit", "quit", "/exit", "/quit", ":q"]);
-const graceMs = 10_000;
 
 export async function talk(options: Options, terminal: Terminal): Promise<number> {
   const settings = loadSettings(findHome(options.home, process.env), process.env);
@@ -26,25 +23,16 @@ export async function talk(options: Options, terminal: Terminal): Promise<number
   const session = keyOf(from);
   const paint: Paint = (style, text) => styled(terminal, style, text);
   const view = createChatView({ screen: processScreen, paint, markdown: options.markdown });
-  // A subagent's report is a turn like any other, and waits for the one that is running.
-  const lanes = createLanes({ limit: 1 });
-  const app: App = await createApp({
+  let inTurn = false;
+  const conversation = await openConversation({
     settings,
     world: systemWorld({ warn: (message) => view.aside(paint("yellow", message)) }),
-    send: async ({ to, text, media }, origin) => {
-      if (to.channel !== origin.channel || to.chat !== origin.chat) {
-        throw new UserError(`${keyOf(to)} can only be reached while the gateway runs.`, "Run nanogate gateway.");
-      }
-      view.message([text, ...media.map((path) => `(file: ${path})`)].join("\n"));
-    },
-    report: (origin, text) =>
-      lanes.run(session, async (signal) => {
-        const { reply } = await app.answer({ ...origin, text, signal });
-        if (reply !== undefined) input.above(() => view.message(reply));
-      }),
+    session,
+    from,
+    heard: (text) => (inTurn ? view.message(text) : input.above(() => view.message(text))),
   });
-  if (app.notice !== undefined) view.aside(paint("yellow", app.notice));
-  const hint = paint("dim", `${app.modelName} · ${session} · /help · exit leaves`);
+  if (conversation.notice !== undefined) view.aside(paint("yellow", conversation.notice));
+  const hint = paint("dim", `${conversation.modelName} · ${session} · /help · exit leaves`);
   view.aside(`${paint("bold", "nanogate")} ${hint}\n`);
 
   const history = join(settings.home, "history", "cli_history");
@@ -74,13 +62,13 @@ export async function talk(options: Options, terminal: Terminal): Promise<number
       leaving = false;
       if (text === "") continue;
       if (exitWords.has(text.toLowerCase())) break;
-      await lanes.run(session, () => oneTurn(text));
+      await oneTurn(text);
     }
   } finally {
     process.off("SIGTERM", leave).off("SIGHUP", leave);
     input.close();
     processScreen.write(`${paint("dim", "Goodbye!")}\n`);
-    await app.close(graceMs);
+    await conversation.close();
   }
   return exit.ok;
 
@@ -93,19 +81,16 @@ export async function talk(options: Options, terminal: Terminal): Promise<number
       abort.abort(new Error("stopped"));
     });
     view.begin();
+    inTurn = true;
     try {
-      const command = await app.runCommand(text, session, abort.signal);
-      if (command) {
-        return view.end(command.kind === "reply" ? command.text : stopped(app.stopSubagents(session)));
-      }
-      const on = (event: TurnEvent): void => view.show(event);
-      const { reply } = await app.answer({ session, from, text, signal: abort.signal, on });
+      const { reply } = await conversation.ask(text, { signal: abort.signal, on: (event) => view.show(event) });
       view.end(reply);
     } catch (error) {
       view.fail(
         abort.signal.aborted ? paint("dim", "Stopped. Nothing of this turn was stored.") : inWords(error, paint),
       );
     } finally {
+      inTurn = false;
       running = undefined;
       input.onInterrupt(() => {});
     }
@@ -119,8 +104,6 @@ function inWords(error: unknown, paint: Paint): string {
   const detail = error instanceof ModelError ? `  ${error.message}\n` : "";
   return `${told}\n${paint("dim", `${detail}  → ${error.fix}`)}`;
 }
-
-const stopped = (count: number): string => (count === 0 ? "No active task to stop." : `Stopped ${count} task(s).`);
 
 const processScreen = {
   write: (text: string): void => void process.stdout.write(text),

@@ -51,6 +51,9 @@ export const configSchema = section({
     maxConcurrentTurns: z._default(whole(1), 8),
     maxQueue: z._default(whole(1), 20),
     graceSeconds: z._default(whole(0), 20),
+    /** Names the door is known by besides its address, and pages that may speak to it. */
+    names: z._default(textList(), []),
+    origins: z._default(textList(), []),
   }),
   tools: optionalSection({
     web: optionalSection({

@@ -26,6 +26,8 @@ export type Delivery = {
   wake(to: Address): void;
   /** Everything that waits: after a start, or when somebody else has changed the outbox. */
   wakeAll(): Promise<void>;
+  /** Resolves when everything a chat can be told now has been told. */
+  settled(to: Address): Promise<void>;
   /** Resolves when nothing is being sent; what has to wait for its time is left. */
   idle(): Promise<void>;
   stop(): void;
@@ -177,11 +179,17 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     async wakeAll() {
       for (const to of await outbox.waiting()) wake(to);
     },
+    async settled(to) {
+      const key = keyOf(to);
+      while (workers.has(key) && !waiting.has(key)) await Promise.race([workers.get(key), nextLook()]);
+    },
     async idle() {
       const busy = (): Promise<void>[] =>
         [...workers].flatMap(([key, worker]) => (waiting.has(key) || resting.has(key) ? [] : [worker]));
-      while (busy().length > 0) await Promise.race([Promise.all(busy()), new Promise((done) => setTimeout(done, 20))]);
+      while (busy().length > 0) await Promise.race([Promise.all(busy()), nextLook()]);
     },
     stop: () => stopped.abort(),
   };
 }
+
+const nextLook = (): Promise<void> => new Promise((done) => setTimeout(done, 20));

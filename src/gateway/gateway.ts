@@ -26,8 +26,8 @@ export type GatewaySettings = WorkParts["settings"] & {
 export type Gateway = {
   /** Resolves once the message is safely stored, or recognised, or turned away; never waits for the turn. */
   accept(message: Inbound): Promise<void>;
-  /** A message nobody has to be let in for: from the program itself. */
-  acceptOwn(message: Inbound): Promise<void>;
+  /** A message nobody has to be let in for: from the program itself, or through a door of this machine. */
+  acceptOwn(message: Inbound): Promise<"accepted" | "repeat">;
   /** Says something in a chat outside of a turn. */
   say(messages: readonly Outbound[]): Promise<void>;
   /** Goes on with everything that is open and that nobody works on: left by an earlier process, put back by the owner. */
@@ -103,11 +103,11 @@ export function createGateway(parts: GatewayParts): Gateway {
   const refuse = (item: Item): Promise<void> =>
     answer(item, { kind: "failed", reason: "too many messages waiting" }, async () => busy);
 
-  const acceptOwn = async (message: Inbound): Promise<void> => {
+  const acceptOwn = async (message: Inbound): Promise<"accepted" | "repeat"> => {
     const item = await inbox.accept(message, message.session ?? keyOf(message.from));
-    if (item === "repeat") return;
+    if (item === "repeat") return item;
     live.tell(item, { kind: "accepted", text: message.text });
-    if (closing) return;
+    if (closing) return "accepted";
     const ahead = lanes.depth(item.session);
     if (["/stop", "/status"].includes(message.text.trim().toLowerCase())) take(item, () => atOnce(item));
     else if (ahead >= settings.maxQueue) take(item, () => refuse(item));
@@ -115,12 +115,13 @@ export function createGateway(parts: GatewayParts): Gateway {
       if (ahead > 0) ledger.reports.note(item, "queued", `behind ${ahead}`);
       enqueue(item);
     }
+    return "accepted";
   };
 
   return {
     acceptOwn,
     async accept(message) {
-      if (parts.access(message.from, message.sender)) return acceptOwn(message);
+      if (parts.access(message.from, message.sender)) return void (await acceptOwn(message));
       log.warn(`${keyOf(message.from)}: ${message.sender[0] ?? "somebody"} is not on the list and was not let in`);
     },
     async say(messages) {

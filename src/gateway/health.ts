@@ -1,5 +1,4 @@
-/** `/healthz`, `/readyz` and `/metrics` on loopback: whether it lives, whether it hears, and how much it does. */
-import { createServer, type Server } from "node:http";
+/** `/healthz`, `/readyz`, `/status` and `/metrics`: whether it lives, whether it hears, and how much it does. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Ledger } from "./ledger.js";
 import type { Lanes } from "./lanes.js";
@@ -10,10 +9,16 @@ export type HealthParts = {
   readonly lanes: Lanes;
   readonly channels: () => readonly ChannelStatus[];
   readonly version: string;
+  /** Who answers. */
+  readonly model: string;
 };
+
+export type HealthAnswer = { readonly code: number; readonly type: string; readonly body: string };
+export type Health = ReturnType<typeof createHealth>;
 
 export type Status = {
   readonly version: string;
+  readonly model: string;
   readonly pid: number;
   readonly uptimeSeconds: number;
   readonly ready: boolean;
@@ -23,14 +28,17 @@ export type Status = {
   readonly residentBytes: number;
 };
 
-export function createHealth({ ledger, lanes, channels, version }: HealthParts) {
+export function createHealth({ ledger, lanes, channels, version, model }: HealthParts) {
   const delay = monitorEventLoopDelay({ resolution: 20 });
   delay.enable();
 
   const readiness = () => ({ ready: channels().every(({ state }) => state === "up"), channels: channels() });
 
+  const isReady = (): boolean => readiness().ready;
+
   const status = async (): Promise<Status> => ({
     version,
+    model,
     pid: process.pid,
     uptimeSeconds: Math.round(process.uptime()),
     ...readiness(),
@@ -87,35 +95,21 @@ export function createHealth({ ledger, lanes, channels, version }: HealthParts) 
 
   return {
     status,
-    isReady: (): boolean => readiness().ready,
-    /** Listens on loopback; resolves with the port. */
-    async listen(host: string, port: number): Promise<{ server: Server; port: number }> {
-      const server = createServer((request, response) => {
-        const answer = (code: number, type: string, body: string): void => {
-          response.writeHead(code, { "content-type": type, "cache-control": "no-store" }).end(body);
-        };
-        const json = (code: number, value: unknown): void => answer(code, "application/json", JSON.stringify(value));
-        const respond = async (): Promise<void> => {
-          const path = (request.url ?? "/").split("?")[0];
-          if (request.method !== "GET") return json(405, { error: "only GET" });
-          if (path === "/healthz") return json(200, { status: "ok" });
-          if (path === "/readyz") {
-            const now = readiness();
-            return json(now.ready ? 200 : 503, now);
-          }
-          if (path === "/status") return json(200, await status());
-          if (path === "/metrics") return answer(200, "text/plain; version=0.0.4", await metrics());
-          return json(404, { error: "there is /healthz, /readyz, /status and /metrics" });
-        };
-        respond().catch(() => json(500, { error: "internal error" }));
-      });
-      server.requestTimeout = 5000;
-      await new Promise<void>((resolve, reject) => {
-        server.once("error", reject).listen(port, host, resolve);
-      });
-      const address = server.address();
-      return { server, port: typeof address === "object" && address ? address.port : port };
+    isReady,
+    /** What is said at one of the paths of health; undefined at any other. */
+    async answer(path: string): Promise<HealthAnswer | undefined> {
+      if (path === "/healthz") return json(200, { status: "ok" });
+      if (path === "/readyz") return json(isReady() ? 200 : 503, readiness());
+      if (path === "/status") return json(200, await status());
+      if (path === "/metrics") return { code: 200, type: "text/plain; version=0.0.4", body: await metrics() };
+      return undefined;
     },
     close: () => delay.disable(),
   };
 }
+
+const json = (code: number, value: unknown): HealthAnswer => ({
+  code,
+  type: "application/json",
+  body: JSON.stringify(value),
+});

@@ -1,7 +1,7 @@
 /** What lies in the ledger's tables, as the rest of the program knows it, and what a trace says of it. */
 import type { Inbound, Outbound, SessionKey, ToolCall } from "../message.js";
 import { parsePythonJson, pythonJson } from "../session/python-json.js";
-import type { FinishedTurn, Item, LedgerEntry, Part, PartChange, Step } from "./ledger.js";
+import type { FinishedTurn, Item, LedgerEntry, Outcome, Part, PartChange, Step } from "./ledger.js";
 import type { Row } from "./ledger-schema.js";
 
 /** SQLite cuts texts at a NUL; in JSON it is escaped, elsewhere it has no business. */
@@ -37,7 +37,7 @@ export const entryOf = (row: Row): LedgerEntry => ({
   text: read<Inbound>(row["message"]).text,
   receivedAt: Number(row["received_at"]),
   attempts: Number(row["attempts"]),
-  outcome: row["outcome"] === null ? undefined : String(row["outcome"]),
+  outcome: row["outcome"] === null ? undefined : (String(row["outcome"]) as Outcome["kind"]),
   reason: row["reason"] === null ? undefined : String(row["reason"]),
 });
 

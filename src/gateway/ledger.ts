@@ -122,7 +122,7 @@ export type LedgerEntry = {
   readonly text: string;
   readonly receivedAt: number;
   readonly attempts: number;
-  readonly outcome: string | undefined;
+  readonly outcome: Outcome["kind"] | undefined;
   readonly reason: string | undefined;
 };
 

@@ -126,6 +126,7 @@ export async function openHouse(options: HouseOptions = {}) {
     gateway,
     live,
     lanes,
+    delivery,
     sessions,
     requests,
     heard,

@@ -1,0 +1,99 @@
+/** Talking and looking on over HTTP. */
+import { describe, expect, it } from "vitest";
+import { gate } from "../support/gate.js";
+import { eventsOf, openDoor } from "../support/door.js";
+
+const turn = { session: "fake:ann", text: "hi", id: "question-1" };
+
+async function all(response: Response): Promise<Record<string, unknown>[]> {
+  const events = [];
+  for await (const event of eventsOf(response)) events.push(event);
+  return events;
+}
+
+describe("POST /api/turns", () => {
+  it("tells everything that becomes of a message, to its end; by then it is stored", async () => {
+    const { post, house } = await openDoor({ model: [{ pieces: ["hello", " there"] }] });
+    expect(await all(await post("/api/turns", turn))).toEqual([
+      { kind: "accepted", text: "hi" },
+      { kind: "text", text: "hello" },
+      { kind: "text", text: " there" },
+      { kind: "finished", turn: { outcome: { kind: "answered" }, usage: expect.anything() }, reply: "hello there" },
+    ]);
+    expect(await house.rows("ann")).toEqual(["user: hi", "assistant: hello there"]);
+  });
+
+  it("asked again with the same id is no second question, but tells how the first one goes", async () => {
+    const rest = gate();
+    const { post, house } = await openDoor({ model: [{ pieces: ["hello", rest.wait, " there"] }] });
+    const first = await post("/api/turns", turn);
+    const again = await post("/api/turns", turn);
+    rest.open();
+    expect((await all(first)).at(-1)).toMatchObject({ kind: "finished", reply: "hello there" });
+    expect((await all(again)).at(-1)).toMatchObject({ kind: "finished", reply: "hello there" });
+    expect(await all(await post("/api/turns", turn))).toEqual([
+      { kind: "finished", turn: { outcome: { kind: "answered" } } },
+    ]);
+    expect(house.requests).toHaveLength(1);
+  });
+
+  it("goes on with the turn when the client has gone", async () => {
+    const rest = gate();
+    const { post, house } = await openDoor({ model: [{ pieces: ["hello", rest.wait, " there"] }] });
+    const leaving = new AbortController();
+    const events = eventsOf(await post("/api/turns", turn, { signal: leaving.signal }));
+    await events.next();
+    leaving.abort();
+    rest.open();
+    await expect.poll(() => house.rows("ann")).toEqual(["user: hi", "assistant: hello there"]);
+  });
+
+  it("lets a conversation of a platform be continued without the platform hearing of it", async () => {
+    const { post, house } = await openDoor();
+    await all(await post("/api/turns", { ...turn, session: "telegram:42" }));
+    expect(house.heard).toEqual([]);
+    const session = await house.sessions.getOrCreate("telegram:42");
+    expect(session.length).toBe(2);
+  });
+
+  it.each([["not json"], [{}], [{ session: "", text: "x" }], [{ session: "a:b", text: "" }], [[]]])(
+    "refuses %j with words",
+    async (body) => {
+      const { post } = await openDoor();
+      const response = await post("/api/turns", body);
+      expect(response.status).toBe(400);
+      expect(await response.json()).toEqual({ error: expect.stringContaining("{session, text}") });
+    },
+  );
+
+  it("refuses a page of another site, and one who asks for another name", async () => {
+    const { post, house } = await openDoor();
+    expect((await post("/api/turns", turn, { headers: { origin: "https://evil.example.org" } })).status).toBe(403);
+    expect(house.requests).toEqual([]);
+  });
+});
+
+describe("GET /api/events", () => {
+  it("tells what happens in one conversation, and what was shown of a turn that runs", async () => {
+    const rest = gate();
+    const { url, house } = await openDoor({ model: [{ pieces: ["hello", rest.wait, " there"] }] });
+    await house.say("bob", "other", "b1");
+    await house.say("ann", "hi", "a1");
+    const events = eventsOf(await fetch(`${url}/api/events?session=fake:ann`));
+    expect((await events.next()).value).toMatchObject({ session: "fake:ann", id: "a1", event: { kind: "accepted" } });
+    expect((await events.next()).value).toMatchObject({ id: "a1", event: { kind: "text", text: "hello" } });
+    rest.open();
+    expect((await events.next()).value).toMatchObject({ id: "a1", event: { kind: "text", text: " there" } });
+    expect((await events.next()).value).toMatchObject({ id: "a1", event: { kind: "finished" } });
+    await events.return(undefined);
+  });
+});
+
+describe("the door", () => {
+  it("answers health itself and says what it does not know", async () => {
+    const { url } = await openDoor();
+    expect(await (await fetch(`${url}/healthz`)).text()).toBe("ok");
+    const lost = await fetch(`${url}/elsewhere`);
+    expect([lost.status, await lost.json()]).toEqual([404, { error: "There is nothing at /elsewhere." }]);
+  });
+});

@@ -1,0 +1,54 @@
+/** The HTTP door before a house with real parts, and clients that speak to it over a real connection. */
+import { onTestFinished } from "vitest";
+import { createDoor } from "../../src/http/door.js";
+import { listen } from "../../src/http/server.js";
+import { type HouseOptions, openHouse } from "./house.js";
+
+export async function openDoor(options: HouseOptions = {}) {
+  const house = await openHouse(options);
+  const { gateway, ledger, live, delivery } = house;
+  const log = { warn: (message: string) => void house.warnings.push(message) };
+  const server = await listen(
+    { host: "127.0.0.1", port: 0 },
+    {
+      health: {
+        answer: async (path) => (path === "/healthz" ? { code: 200, type: "text/plain", body: "ok" } : undefined),
+      },
+      guard: { host: "127.0.0.1", names: [], origins: [] },
+      openDoor: async () =>
+        createDoor({
+          live,
+          accept: (message) => gateway.acceptOwn(message),
+          outcomeOf: async (id) => (await ledger.reports.trace(id))?.entry.outcome,
+          delivery,
+          localDoors: ["fake"],
+          log,
+        }),
+      log,
+    },
+  );
+  onTestFinished(async () => {
+    await house.close();
+    await server.close();
+  });
+  const url = `http://127.0.0.1:${server.port}`;
+  return {
+    house,
+    url,
+    post: (path: string, body: unknown, init: RequestInit = {}): Promise<Response> =>
+      fetch(`${url}${path}`, { method: "POST", body: typeof body === "string" ? body : JSON.stringify(body), ...init }),
+  };
+}
+
+/** The events of a stream, as they come. */
+export async function* eventsOf(response: Response): AsyncGenerator<Record<string, unknown>> {
+  let text = "";
+  for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += piece;
+    const lines = text.split("\n");
+    text = lines.pop() ?? "";
+    for (const line of lines) {
+      if (line.startsWith("data: ")) yield JSON.parse(line.slice(6)) as Record<string, unknown>;
+    }
+  }
+}
