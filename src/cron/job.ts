@@ -12,9 +12,11 @@ export type NewJob = {
   /** What the agent is told to do. */
   readonly message: string;
   readonly schedule: Schedule;
-  /** The chat that gets the answer. */
-  readonly to: Address;
+  /** The chat that gets the answer. Absent: it runs, and nobody is told. */
+  readonly to?: Address;
   readonly deleteAfterRun: boolean;
+  /** Where it wants to be treated otherwise than the rest. */
+  readonly policy?: Partial<Policy>;
 };
 
 /** How a job wants to be treated when things do not go to plan. */
@@ -31,11 +33,9 @@ export type Policy = {
   readonly retries: number;
 };
 
-export type Job = Omit<NewJob, "to"> & {
+export type Job = Omit<NewJob, "policy"> & {
   readonly id: string;
   readonly enabled: boolean;
-  /** Absent: it runs, and nobody is told. */
-  readonly to?: Address;
   /** The conversation it runs in. */
   readonly session: SessionKey;
   readonly policy: Policy;
