@@ -26,6 +26,19 @@ export function sortFailure(error: unknown, { DiscordAPIError, RateLimitError }:
   return error;
 }
 
+/** "Cannot reply without permission to read message history." */
+const cannotQuote = 160002;
+
+/** It was not the words that were refused, but that they quote: then they can go alone. */
+export function refusesQuote(error: unknown): boolean {
+  if (!(error instanceof SendFailure) || typeof error.cause !== "object" || error.cause === null) return false;
+  const { code, rawError } = error.cause as {
+    readonly code?: unknown;
+    readonly rawError?: { readonly errors?: object };
+  };
+  return code === cannotQuote || "message_reference" in (rawError?.errors ?? {});
+}
+
 const portal = "https://discord.com/developers/applications";
 
 /** A connection that was closed for a reason the owner can put right. */

@@ -22,10 +22,18 @@ export type DiscordRest = {
   readonly deliver: Request;
 };
 
-export function createRest(library: typeof DiscordJs, api: string, token: string): DiscordRest {
+export type RestParts = {
+  readonly api: string;
+  readonly token: string;
+  /** So many requests in all. */
+  readonly perSecond: number;
+};
+
+export function createRest(library: typeof DiscordJs, { api, token, perSecond }: RestParts): DiscordRest {
   // Retrying is delivery's business: it knows what was sent, and for how long to try.
   const rejectOnRateLimit = ({ retryAfter }: { readonly retryAfter: number }): boolean => retryAfter > patienceMs;
-  const rest = new library.REST({ api, retries: 0, rejectOnRateLimit }).setToken(token);
+  const options = { api, retries: 0, rejectOnRateLimit, globalRequestsPerSecond: perSecond };
+  const rest = new library.REST(options).setToken(token);
 
   const request: Request = async (method, path, options, signal) => {
     try {

@@ -1,30 +1,28 @@
 /** Discord: messages come over its gateway, or are fetched if they came while we were away; answers go over its REST API. */
-import { createHash } from "node:crypto";
-import { readFile, stat } from "node:fs/promises";
-import { basename, join } from "node:path";
-import type { APIChatInputApplicationCommandInteraction, APIMessage, RawFile } from "discord.js";
+import { join } from "node:path";
+import type { APIChatInputApplicationCommandInteraction } from "discord.js";
 import * as z from "zod/mini";
-import type { Address } from "../message.js";
-import { errorCode, reasonOf } from "../util/errors.js";
-import { maybeText, section, text, textList } from "../util/settings.js";
-import { defineChannel, SendFailure, type Channel, type ChannelWorld, type Sending } from "./channel.js";
-import { channelOf, slashCommands } from "./discord-inbound.js";
+import { reasonOf } from "../util/errors.js";
+import { flag, maybeText, seconds, section, text, textList } from "../util/settings.js";
+import { defineChannel, type Channel, type ChannelWorld } from "./channel.js";
+import { slashCommands } from "./discord-inbound.js";
 
 const usualApi = "https://discord.com/api";
 /** nanobot writes this into every configuration; it is where discord.js goes anyway. */
 const usualGateway = /^wss:\/\/gateway\.discord\.gg\//;
-/** No server lets a bot send more than this. */
-const largestFile = 100 * 1024 * 1024;
 /** Discord frowns on bots that open private chats by the dozen. */
 const mostPeople = 10;
-/** Own messages that were seen lately, by nonce. */
-const echoesKept = 1000;
 
 const settings = section({
   token: text().check(z.minLength(1, "is missing: the bot token from the Discord developer portal")),
   allowFrom: z.prefault(textList(), []),
   groupPolicy: z.prefault(z.enum(["mention", "open"], 'must be "mention" or "open"'), "mention"),
   allowChannels: z.prefault(textList(), []),
+  replyToMessage: z.prefault(flag(), false),
+  // Off unless asked for: an answer takes many requests then, and nobody is told when it is whole.
+  streaming: z.prefault(flag(), false),
+  streamEditInterval: z.prefault(seconds(0.1), 0.8),
+  proxy: z.prefault(maybeText(), ""),
   apiRoot: z.prefault(maybeText(), ""),
   gatewayUrl: z.prefault(maybeText(), ""),
 });
@@ -32,22 +30,28 @@ const settings = section({
 export const discord = defineChannel({ name: "discord", settings, create });
 
 async function create(given: z.infer<typeof settings>, world: ChannelWorld): Promise<Channel> {
-  const { token, allowFrom, groupPolicy, allowChannels } = given;
-  const [library, { openBookmarks }, { listen }, { createReader }, { createRest }, { splitForDiscord }] =
+  const { token, allowFrom, groupPolicy, allowChannels, streaming, streamEditInterval } = given;
+  if (given.proxy !== "") {
+    world.log.warn("channels.discord.proxy has no effect: Discord is reached directly.");
+  }
+  const [library, { openBookmarks }, { listen }, { createReader }, { createRest }, { createSender }, words] =
     await Promise.all([
       import("discord.js"),
       import("./discord-bookmarks.js"),
       import("./discord-gateway.js"),
       import("./discord-reader.js"),
       import("./discord-rest.js"),
+      import("./discord-send.js"),
       import("./discord-text.js"),
     ]);
   // discord.js adds the version by itself.
   const apiRoot = (given.apiRoot || usualApi).replace(/(?:\/v\d+)?\/*$/, "");
   const gatewayUrl = given.gatewayUrl === "" || usualGateway.test(given.gatewayUrl) ? undefined : given.gatewayUrl;
   const people = allowFrom.filter((name) => /^\d{15,}$/.test(name)).slice(0, mostPeople);
-  const { request, deliver } = createRest(library, apiRoot, token);
-  const echoes = new Map<string, string>();
+  // What Discord's own servers ask for. Any other says by a 429 what it minds.
+  const perSecond = apiRoot === usualApi ? 50 : Number.POSITIVE_INFINITY;
+  const { request, deliver } = createRest(library, { api: apiRoot, token, perSecond });
+  const { send, edit, typing, echoed } = createSender({ deliver, quotes: given.replyToMessage });
   let commandsKnown = false;
 
   const registerCommands = (application: string, signal: AbortSignal): void => {
@@ -67,12 +71,6 @@ async function create(given: z.infer<typeof settings>, world: ChannelWorld): Pro
     // 4: answer with a message, 64: that only this person sees. What the command comes to is told to all.
     const body = { type: 4, data: { content, flags: 64, allowed_mentions: { parse: [] } } };
     await request("post", `/interactions/${id}/${token}/callback`, { auth: false, body }, signal);
-  };
-
-  const echoed = (nonce: string, id: string): void => {
-    echoes.set(nonce, id);
-    const [oldest] = echoes.keys();
-    if (echoes.size > echoesKept && oldest !== undefined) echoes.delete(oldest);
   };
 
   return {
@@ -124,48 +122,10 @@ async function create(given: z.infer<typeof settings>, world: ChannelWorld): Pro
       if (failure) throw failure.error;
     },
 
-    async send(message, signal) {
-      const nonce = nonceOf(message);
-      // The answer to an earlier try was lost, but the message has come by. Discord knows a nonce for minutes only.
-      const echo = echoes.get(nonce);
-      if (echo !== undefined) return { id: echo };
-      const content = message.kind === "text" ? message.text : message.caption;
-      const body = { content, nonce, enforce_nonce: true, allowed_mentions: { parse: [] } };
-      const files = message.kind === "file" ? [await fileOf(message.path)] : [];
-      const path = `/channels/${channelFor(message.to)}/messages` as const;
-      const { id } = (await deliver("post", path, { body, files }, signal)) as APIMessage;
-      return { id };
-    },
-
-    split: (whole) => splitForDiscord(whole),
-
-    async typing(to, signal) {
-      await deliver("post", `/channels/${channelFor(to)}/typing`, {}, signal);
-    },
-
-    async edit(to, { id }, content, signal) {
-      const body = { content, allowed_mentions: { parse: [] } };
-      await deliver("patch", `/channels/${channelFor(to)}/messages/${id}`, { body }, signal);
-    },
+    send,
+    split: (whole) => words.splitForDiscord(whole),
+    typing,
+    edit,
+    ...(streaming && { streaming: { everyMs: streamEditInterval * 1000 } }),
   };
-}
-
-/** The same for every try, so that Discord returns the message it already has instead of posting another. */
-const nonceOf = ({ intent }: Sending): string => createHash("sha256").update(intent).digest("base64url").slice(0, 25);
-
-function channelFor(to: Address): string {
-  const channel = channelOf(to);
-  if (channel === undefined) throw new SendFailure("never", `"${to.chat}" is no Discord channel.`);
-  return channel;
-}
-
-async function fileOf(path: string): Promise<RawFile> {
-  try {
-    const { size } = await stat(path);
-    if (size > largestFile) throw new SendFailure("never", `${basename(path)} is too large for Discord.`);
-    return { name: basename(path), data: await readFile(path), contentType: "application/octet-stream" };
-  } catch (error) {
-    if (!["ENOENT", "EISDIR", "EACCES"].includes(errorCode(error) ?? "")) throw error;
-    throw new SendFailure("never", `${basename(path)} cannot be read.`, { cause: error });
-  }
 }

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { SendFailure, type Sending } from "../../src/channels/channel.js";
+import type { Sending } from "../../src/channels/channel.js";
 import { discord } from "../../src/channels/discord.js";
 import { UserError } from "../../src/util/errors.js";
 import { systemWorld } from "../../src/world.js";
@@ -21,13 +21,6 @@ const textTo = (chat: string, text: string, intent = text): Sending => ({
   intent,
   mayRepeat: false,
 });
-
-async function failureOf(work: Promise<unknown>): Promise<unknown> {
-  return work.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-}
 
 describeChannel("Discord", async () => {
   const { fake, channel, dm, ann } = await openDiscord();
@@ -440,124 +433,5 @@ describe("what is said while we are away", () => {
     const running = await startChannel(house);
     await running.until(() => running.stored.length === 2);
     expect(running.texts()).toEqual(["1", "2"]);
-  });
-});
-
-describe("a message that is sent", () => {
-  it("pings nobody and carries a nonce of its intent", async () => {
-    const { fake, channel, room } = await openRunning();
-    const { id } = await channel.send(textTo(room, "hello @everyone", "intent-1"), never);
-    expect(fake.posts).toMatchObject([{ id, channel: room, content: "hello @everyone" }]);
-    const [{ body } = { body: {} }] = fake.requestsTo(posting);
-    expect(body).toMatchObject({ enforce_nonce: true, allowed_mentions: { parse: [] } });
-    expect(fake.posts[0]?.nonce).toMatch(/^[\w-]{25}$/);
-    expect(fake.violations).toEqual([]);
-  });
-
-  it("may be a file", async () => {
-    const { fake, channel, room, folder } = await openRunning();
-    const path = join(folder, "report.txt");
-    writeFileSync(path, "all is well");
-    const to = { channel: "discord", chat: room };
-    await channel.send({ kind: "file", to, path, caption: "here", intent: "i", mayRepeat: false }, never);
-    expect(fake.posts).toMatchObject([
-      { content: "here", files: [{ name: "report.txt", bytes: Buffer.from("all is well") }] },
-    ]);
-    const gone = { kind: "file", to, path: join(folder, "gone"), caption: "", intent: "j", mayRepeat: false } as const;
-    expect(await failureOf(channel.send(gone, never))).toMatchObject({ when: "never" });
-  });
-
-  it("is posted once, however often it is tried after an answer was lost", async () => {
-    const house = await openDiscord();
-    const { fake, channel, room } = house;
-    onTestFinished(() => fake.close());
-    fake.fail(posting, { kind: "die", when: "after" }, { kind: "die", when: "after" }, { kind: "status", status: 502 });
-    for (let attempt = 0; attempt < 3; attempt++) {
-      expect(await failureOf(channel.send(textTo(room, "hi"), never))).not.toBeInstanceOf(SendFailure);
-    }
-    const { id } = await channel.send({ ...textTo(room, "hi"), mayRepeat: true }, never);
-    expect(fake.posts.map((post) => post.id)).toEqual([id]);
-    // Another message with the same words is another message.
-    await channel.send(textTo(room, "hi", "another"), never);
-    expect(fake.posts).toHaveLength(2);
-  });
-
-  it("is recognised when it comes by, after Discord has forgotten the nonce", async () => {
-    const { fake, channel, room, running } = await openRunning({}, { nonceWindowMs: 0 });
-    fake.fail(posting, { kind: "die", when: "after" });
-    const lives = running.lives();
-    await failureOf(channel.send(textTo(room, "hi"), never));
-    await running.until(() => running.lives() > lives);
-    const { id } = await channel.send({ ...textTo(room, "hi"), mayRepeat: true }, never);
-    expect(fake.posts.map((post) => post.id)).toEqual([id]);
-  });
-
-  it.each([
-    ["slowed down for long", { kind: "rate-limit", retryAfter: 7 }, "later"],
-    ["slowed down everywhere", { kind: "rate-limit", retryAfter: 7, global: true }, "later"],
-    ["in slow mode", { kind: "status", status: 400, code: 20016 }, "later"],
-    ["unauthorised", { kind: "status", status: 401 }, "later"],
-    ["to nobody", { kind: "status", status: 404, code: 10003 }, "never"],
-    ["without access", { kind: "status", status: 403, code: 50001 }, "never"],
-    ["to someone who blocks us", { kind: "status", status: 403, code: 50007 }, "never"],
-    ["too large", { kind: "status", status: 413, code: 40005 }, "never"],
-  ] as const)("%s: %j is %s", async (_what, fault, when) => {
-    const { fake, channel, room } = await openDiscord();
-    onTestFinished(() => fake.close());
-    fake.fail(posting, fault);
-    const failure = await failureOf(channel.send(textTo(room, "hi"), never));
-    expect(failure).toBeInstanceOf(SendFailure);
-    expect(failure).toMatchObject({ when });
-    if (fault.kind === "rate-limit") expect((failure as SendFailure).afterMs).toBeGreaterThanOrEqual(7000);
-    expect(fake.posts).toEqual([]);
-    // Nothing of it sticks, not even to the token.
-    if (fault.kind === "status") await channel.send(textTo(room, "hi"), never);
-  });
-
-  it("waits out a short rate limit by itself", async () => {
-    const { fake, channel, room } = await openDiscord();
-    onTestFinished(() => fake.close());
-    fake.fail(posting, { kind: "rate-limit", retryAfter: 0.05 });
-    await channel.send(textTo(room, "hi"), never);
-    expect(fake.posts).toHaveLength(1);
-  });
-
-  it("that nobody could take, for nobody was there, may go later", async () => {
-    const { fake, channel, room } = await openDiscord();
-    await fake.close();
-    expect(await failureOf(channel.send(textTo(room, "hi"), never))).toMatchObject({ when: "later" });
-  });
-
-  it("can be called off while Discord does not answer", async () => {
-    const { fake, channel, room } = await openDiscord();
-    onTestFinished(() => fake.close());
-    fake.fail(posting, { kind: "hang" });
-    const stop = new AbortController();
-    const failure = failureOf(channel.send(textTo(room, "hi"), stop.signal));
-    await fake.until(() => fake.requestsTo(posting).length === 1);
-    stop.abort();
-    expect(await failure).toBeInstanceOf(Error);
-  });
-
-  it("to something that is no channel is never sent", async () => {
-    const { fake, channel } = await openDiscord();
-    onTestFinished(() => fake.close());
-    expect(await failureOf(channel.send(textTo("../users/@me", "hi"), never))).toMatchObject({ when: "never" });
-    expect(fake.requests).toEqual([]);
-  });
-
-  it("can be edited, and announced by typing", async () => {
-    const { fake, channel, room } = await openDiscord();
-    onTestFinished(() => fake.close());
-    const to = { channel: "discord", chat: room };
-    await channel.typing?.(to, never);
-    const receipt = await channel.send(textTo(room, "hel"), never);
-    await channel.edit?.(to, receipt, "hello", never);
-    expect(fake.requests.map(({ route }) => route)).toEqual([
-      "POST /channels/:id/typing",
-      posting,
-      "PATCH /channels/:id/messages/:id",
-    ]);
-    expect(fake.edits).toEqual([{ id: receipt.id, content: "hello" }]);
   });
 });

@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocketServer, type WebSocket } from "ws";
+import { createLimits, type DiscordLimits, RateLimit } from "./discord-limits.js";
 
 export type FakeDiscordOptions = {
   readonly token?: string;
@@ -14,13 +15,13 @@ export type FakeDiscordOptions = {
   readonly heartbeatMs?: number;
   /** For so long a nonce is remembered. */
   readonly nonceWindowMs?: number;
-  /** So many messages per channel and time; more are answered with 429. */
-  readonly rate?: { readonly messages: number; readonly perMs: number };
+  /** More than this is answered with 429. */
+  readonly limits?: DiscordLimits;
 };
 
 /** How a request fails. `die` closes the connection without an answer, before or after the work is done. */
 export type Fault =
-  | { readonly kind: "status"; readonly status: number; readonly code?: number; readonly message?: string }
+  | { readonly kind: "status"; readonly status: number; readonly code?: number; readonly errors?: Json }
   | { readonly kind: "rate-limit"; readonly retryAfter: number; readonly global?: boolean }
   | { readonly kind: "hang" }
   | { readonly kind: "die"; readonly when: "before" | "after" };
@@ -43,6 +44,8 @@ export type Post = {
   readonly channel: string;
   readonly content: string;
   readonly nonce: string | undefined;
+  /** The message it quotes. */
+  readonly quotes: string | undefined;
   readonly files: readonly { readonly name: string; readonly bytes: Buffer }[];
 };
 
@@ -78,11 +81,13 @@ type Session = {
 class Refusal extends Error {
   readonly status: number;
   readonly code: number;
+  readonly errors: Json | undefined;
 
-  constructor(status: number, code: number, message: string) {
+  constructor(status: number, code: number, message: string, errors?: Json) {
     super(message);
     this.status = status;
     this.code = code;
+    this.errors = errors;
   }
 }
 
@@ -92,7 +97,7 @@ const epoch = Date.UTC(2015, 0, 1);
 export type FakeDiscord = Awaited<ReturnType<typeof startFakeDiscord>>;
 
 export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
-  const { token = "fake.discord.token", heartbeatMs = 41_250, nonceWindowMs = 300_000, rate } = options;
+  const { token = "fake.discord.token", heartbeatMs = 41_250, nonceWindowMs = 300_000 } = options;
   const grantedIntents = options.grantedIntents ?? 0xffffffff;
   const requests: SeenRequest[] = [];
   const posts: Post[] = [];
@@ -105,7 +110,9 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
   const guilds = new Map<string, string>();
   const files = new Map<string, Buffer>();
   const nonces = new Map<string, { readonly message: Message; readonly at: number }>();
-  const taken = new Map<string, number[]>();
+  const limits = createLimits(options.limits ?? {});
+  /** Guilds that Discord has lost for the moment. */
+  const away = new Set<string>();
   const faults = new Map<string, Fault[]>();
   const waiting = new Set<() => void>();
   /** Connections that somebody waits on in vain: for an answer, or to be let in. */
@@ -157,31 +164,40 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
     return channel;
   };
 
-  const limitRate = (channel: string): void => {
-    if (!rate) return;
-    const now = Date.now();
-    const recent = (taken.get(channel) ?? []).filter((at) => at > now - rate.perMs);
-    const [oldest = now] = recent;
-    if (recent.length >= rate.messages) throw new RateLimit((oldest + rate.perMs - now) / 1000, false);
-    taken.set(channel, [...recent, now]);
+  const readContent = ({ content = "", allowed_mentions: allowed }: Json, files: number): string => {
+    if (typeof content !== "string") throw new Refusal(400, 50035, "Invalid Form Body: content");
+    if ([...content].length > 2000) throw new Refusal(400, 50035, "Invalid Form Body: content is longer than 2000");
+    if (content.trim() === "" && files === 0) throw new Refusal(400, 50006, "Cannot send an empty message");
+    if (allowed === undefined) violations.push("a message without allowed_mentions may ping everyone");
+    return content;
+  };
+
+  /** The message that is quoted, if it is there. */
+  const readQuote = (channel: Channel, { message_reference: given, allowed_mentions: allowed }: Json) => {
+    if (given === undefined) return undefined;
+    const { message_id: id, fail_if_not_exists: strict = true } = given as Json;
+    if ((allowed as Json | undefined)?.["replied_user"] !== false) violations.push("a reply pings whom it answers");
+    const quoted = channel.messages.find((message) => message.id === id);
+    if (quoted || strict === false) return quoted?.id;
+    const errors = {
+      message_reference: { _errors: [{ code: "REPLIES_UNKNOWN_MESSAGE", message: "Unknown message" }] },
+    };
+    throw new Refusal(400, 50035, "Invalid Form Body", errors);
   };
 
   function createMessage(channel: Channel, request: SeenRequest): Message {
-    const { content = "", nonce, enforce_nonce: enforce, allowed_mentions: allowed } = request.body;
-    if (typeof content !== "string") throw new Refusal(400, 50035, "Invalid Form Body: content");
-    if ([...content].length > 2000) throw new Refusal(400, 50035, "Invalid Form Body: content is longer than 2000");
-    if (content.trim() === "" && request.files.length === 0)
-      throw new Refusal(400, 50006, "Cannot send an empty message");
+    const { nonce, enforce_nonce: enforce } = request.body;
+    const content = readContent(request.body, request.files.length);
     if (nonce !== undefined && (typeof nonce !== "string" || nonce.length > 25)) {
       throw new Refusal(400, 50035, "Invalid Form Body: nonce is longer than 25");
     }
-    if (allowed === undefined) violations.push("a message without allowed_mentions may ping everyone");
+    const quotes = readQuote(channel, request.body);
     const known = typeof nonce === "string" && enforce === true ? nonces.get(nonce) : undefined;
     if (known && known.at > Date.now() - nonceWindowMs) return known.message;
-    limitRate(channel.id);
     const message = addMessage(channel, bot, content, {
       fields: { ...(nonce !== undefined && { nonce }) },
       files: request.files,
+      ...(quotes !== undefined && { replyTo: quotes }),
     });
     if (typeof nonce === "string") nonces.set(nonce, { message, at: Date.now() });
     posts.push({
@@ -189,6 +205,7 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
       channel: channel.id,
       content,
       nonce: typeof nonce === "string" ? nonce : undefined,
+      quotes,
       files: request.files,
     });
     return message;
@@ -220,10 +237,9 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
       if (message["author"] === undefined || (message["author"] as Json)["id"] !== bot.id) {
         throw new Refusal(403, 50005, "Cannot edit a message authored by another user");
       }
-      const { content } = body;
-      if (typeof content !== "string") throw new Refusal(400, 50035, "Invalid Form Body: content");
-      if ([...content].length > 2000) throw new Refusal(400, 50035, "Invalid Form Body: content is longer than 2000");
+      const content = readContent(body, 0);
       message.content = content;
+      dispatch("MESSAGE_UPDATE", message);
       edits.push({ id: message.id, content });
       return message;
     },
@@ -262,7 +278,9 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
       if (fault?.kind === "hang") return keep(incoming.socket);
       if (fault?.kind === "die" && fault.when === "before") return void incoming.socket.destroy();
       if (fault?.kind === "rate-limit") throw new RateLimit(fault.retryAfter, fault.global ?? false);
-      if (fault?.kind === "status") throw new Refusal(fault.status, fault.code ?? 0, fault.message ?? "told to fail");
+      if (fault?.kind === "status") {
+        throw new Refusal(fault.status, fault.code ?? 0, "told to fail", fault.errors);
+      }
       const work = routes[route];
       if (!work || !url.pathname.startsWith("/api/v10/")) {
         violations.push(`no such route: ${route}`);
@@ -271,20 +289,24 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
       if (!route.includes("/interactions/") && incoming.headers.authorization !== `Bot ${token}`) {
         throw new Refusal(401, 0, "401: Unauthorized");
       }
-      const result = work(request, path.match(/\d{5,}/g) ?? []);
+      const ids = path.match(/\d{5,}/g) ?? [];
+      if (!route.includes("/interactions/")) limits.takeGlobal();
+      if (limited.includes(route)) {
+        for (const [name, value] of Object.entries(limits.take(route, ids[0] ?? ""))) response.setHeader(name, value);
+      }
+      const result = work(request, ids);
       if (fault?.kind === "die") return void incoming.socket.destroy();
       reply(response, result === undefined ? 204 : 200, result);
     } catch (error) {
       if (error instanceof RateLimit) {
-        response.setHeader("Retry-After", String(error.retryAfter));
-        if (error.global) response.setHeader("X-RateLimit-Global", "true");
+        for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
         reply(response, 429, {
           message: "You are being rate limited.",
           retry_after: error.retryAfter,
           global: error.global,
         });
       } else if (error instanceof Refusal) {
-        reply(response, error.status, { code: error.code, message: error.message });
+        reply(response, error.status, { code: error.code, message: error.message, errors: error.errors });
       } else throw error;
     } finally {
       changed();
@@ -353,7 +375,7 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
       shard: [0, 1],
       application: { id: bot.id, flags: 0 },
     });
-    for (const id of guilds.keys()) dispatch("GUILD_CREATE", describeGuild(id));
+    for (const id of guilds.keys()) if (!away.has(id)) dispatch("GUILD_CREATE", describeGuild(id));
     changed();
   }
 
@@ -484,7 +506,7 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
       ...extra.fields,
     };
     channel.messages.push(message);
-    if (!extra.silent) {
+    if (!extra.silent && !away.has(channel.guild ?? "")) {
       dispatch("MESSAGE_CREATE", { ...message, ...(channel.guild !== undefined && { guild_id: channel.guild }) });
     }
     changed();
@@ -508,6 +530,11 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
     heartbeats: heartbeats as readonly number[],
     /** What a client of the real Discord would get into trouble for. Empty in every good test. */
     violations: violations as readonly string[],
+    /** What the bot's messages say by now. */
+    standing: (): readonly string[] =>
+      posts.map(({ id, content }) => edits.findLast((edit) => edit.id === id)?.content ?? content),
+    /** How many requests were one too many. */
+    refused: (): number => limits.refused(),
     commands: (): unknown => commands,
     isConnected: (): boolean => session?.socket !== undefined,
     requestsTo: (route: string): readonly SeenRequest[] => requests.filter((request) => request.route === route),
@@ -579,6 +606,16 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
       else session?.socket?.close(code);
       if (session) session.socket = undefined;
     },
+    /** A part of Discord is ill: of this guild nothing is heard. */
+    loseGuild(guild: string): void {
+      away.add(guild);
+      dispatch("GUILD_DELETE", { id: guild, unavailable: true });
+    },
+    /** It is back; what was said meanwhile is not told. */
+    returnGuild(guild: string): void {
+      away.delete(guild);
+      dispatch("GUILD_CREATE", describeGuild(guild));
+    },
     /** "Please reconnect" (op 7). */
     requestReconnect(): void {
       if (session?.socket) send(session.socket, { op: 7, d: null });
@@ -627,17 +664,8 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
   };
 }
 
-/** Thrown inside a route: answered with 429. */
-class RateLimit extends Error {
-  readonly retryAfter: number;
-  readonly global: boolean;
-
-  constructor(retryAfter: number, global: boolean) {
-    super("rate limit");
-    this.retryAfter = retryAfter;
-    this.global = global;
-  }
-}
+/** Discord tells how much is left of these. */
+const limited: readonly string[] = ["POST /channels/:id/messages", "PATCH /channels/:id/messages/:id"];
 
 const guildOf = ({ guild }: Channel): { readonly guild?: string } => (guild === undefined ? {} : { guild });
 
