@@ -14,5 +14,6 @@ export function createDoor(parts: DoorParts): RequestListener {
     parts.log.warn(`${context.req.method} ${context.req.path}: ${error.message}`, { error });
     return context.json({ error: "Something went wrong here. The log says what." }, 500);
   });
-  return getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  return (request, response) => void listener(request, response);
 }

@@ -3,6 +3,7 @@
  * requests to this machine, but it cannot choose its Origin, and a name that was made to point here is no name of ours.
  */
 import type { IncomingHttpHeaders } from "node:http";
+import { isIPv4 } from "node:net";
 
 export type GuardSettings = {
   /** The address the door listens on. */
@@ -17,7 +18,8 @@ export type Refusal = { readonly code: 403 | 421; readonly error: string };
 
 const loopback = ["localhost", "127.0.0.1", "::1"];
 
-export const isLoopback = (host: string): boolean => loopback.includes(host) || /^127\./.test(host);
+export const isLoopback = (host: string): boolean =>
+  loopback.includes(host) || (isIPv4(host) && host.startsWith("127."));
 
 export function createGuard({ host, names, origins }: GuardSettings) {
   const known = new Set([...loopback, host, ...names].map((name) => name.toLowerCase()));

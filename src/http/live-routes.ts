@@ -108,7 +108,7 @@ function events(
         clearInterval(breath);
         stopLooking();
         if (error === undefined) resolve();
-        else reject(error as Error);
+        else reject(error);
       };
       stream.onAbort(() => end());
       stopLooking = start((event) => void stream.write(`data: ${JSON.stringify(event)}\n\n`), end);

@@ -1,38 +1,13 @@
 /** `nanogate gateway` as its owner runs it: the real program, a fake Telegram, and the commands beside it. */
-import type { ChildProcess } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { openFakeTelegram, refuse } from "../lab/fake-telegram.js";
-import { buildProgram, openHome, type Printed, runMain, runProgram } from "../support/cli.js";
+import { buildProgram, openHome, runMain, runProgram } from "../support/cli.js";
+import { demo, openGateway } from "../support/gateway-process.js";
 
 beforeAll(buildProgram);
-
-/** A running gateway on a home with these channels. */
-async function openGateway(channels: object, home = openHome({ agents: demo, channels, gateway: { port: 0 } })) {
-  let child: ChildProcess | undefined;
-  const exited = runProgram(["gateway"], { home, onStart: (started) => (child = started) });
-  onTestFinished(() => void child?.kill("SIGKILL"));
-  let err = "";
-  child?.stderr?.on("data", (text: string) => void (err += text));
-  await expect.poll(() => err, { timeout: 20_000 }).toContain('"msg":"ready"');
-  const { port, pid } = JSON.parse(readFileSync(join(home, "state", "gateway.json"), "utf8")) as Record<string, number>;
-  return {
-    home,
-    pid,
-    get: async (path: string): Promise<number> => (await fetch(`http://127.0.0.1:${port}${path}`)).status,
-    async stop(): Promise<Printed> {
-      child?.kill("SIGTERM");
-      return exited;
-    },
-    kill(): void {
-      child?.kill("SIGKILL");
-    },
-  };
-}
-
-const demo = { defaults: { model: "demo" } };
 
 async function openTelegram() {
   const telegram = await openFakeTelegram({ token: "42:good" });

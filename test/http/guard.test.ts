@@ -27,6 +27,8 @@ describe("the guard", () => {
 
   it("knows what is this machine", () => {
     expect(["127.0.0.1", "127.8.8.8", "::1", "localhost"].every(isLoopback)).toBe(true);
-    expect(["0.0.0.0", "::", "10.0.0.5", "128.0.0.1", "localhost.example.org"].some(isLoopback)).toBe(false);
+    expect(
+      ["0.0.0.0", "::", "10.0.0.5", "128.0.0.1", "localhost.example.org", "127.example.org"].some(isLoopback),
+    ).toBe(false);
   });
 });

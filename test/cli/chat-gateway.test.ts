@@ -1,0 +1,98 @@
+/** `nanogate chat` while a gateway runs: it talks through that gateway, so that only one process writes. */
+import type { ChildProcess } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { buildProgram, openHome, runMain, runProgram, servedBy } from "../support/cli.js";
+import { fails, openFakeOpenAi, says } from "../support/fake-openai.js";
+import { demo, openGateway } from "../support/gateway-process.js";
+
+beforeAll(buildProgram);
+const patience = { timeout: 20_000 };
+
+const entries = async (home: string): Promise<{ text: string; outcome: string }[]> =>
+  JSON.parse((await runMain(["ledger", "--all", "--json", "--home", home])).out) as { text: string; outcome: string }[];
+
+const rowsOf = (home: string, file = "cli_direct.jsonl"): number =>
+  readFileSync(join(home, "workspace", "sessions", file), "utf8")
+    .trimEnd()
+    .split("\n").length - 1;
+
+describe("a question while a gateway runs", () => {
+  it("goes through the gateway: its ledger knows it, and it is stored when it returns", async () => {
+    const gateway = await openGateway({});
+    const { home } = gateway;
+    expect(await runProgram(["chat", "-m", "what is 17*23"], { home })).toEqual({
+      code: 0,
+      out: "17*23 = 391\n",
+      err: "",
+    });
+    expect(rowsOf(home)).toBe(2);
+    expect(await entries(home)).toMatchObject([{ text: "what is 17*23", outcome: "answered" }]);
+    expect((await gateway.stop()).code).toBe(0);
+  });
+
+  it("is answered as JSON, and a command is answered, too", async () => {
+    const { home, stop } = await openGateway({});
+    const { out } = await runProgram(["chat", "-m", "what is 6*7", "-s", "notes", "--json"], { home });
+    expect(JSON.parse(out)).toMatchObject({ session: "notes", reply: "6*7 = 42", end: "answered" });
+    expect(rowsOf(home, "notes.jsonl")).toBe(2);
+    expect((await runProgram(["chat", "-m", "/help"], { home })).out).toContain("/new");
+    await stop();
+  });
+
+  it("that fails says so, with 1 and the reason", async () => {
+    const server = await openFakeOpenAi(...Array.from({ length: 4 }, () => fails(401, { message: "bad key" })));
+    const home = openHome({ ...servedBy(server.url), gateway: { port: 0 } });
+    const { stop } = await openGateway({}, home);
+    const { code, out, err } = await runProgram(["chat", "-m", "hi"], { home });
+    expect([code, out]).toEqual([1, ""]);
+    expect(err).toMatch(/key/i);
+    await stop();
+  });
+
+  it("is kept when the gateway dies, and answered when it runs again", async () => {
+    const server = await openFakeOpenAi(() => {}, says("late, but here"));
+    const home = openHome({ ...servedBy(server.url), gateway: { port: 0 } });
+    const gateway = await openGateway({}, home);
+    const asked = runProgram(["chat", "-m", "hi"], { home });
+    await expect.poll(() => server.heard.length, patience).toBe(1);
+    gateway.kill();
+    const { code, err } = await asked;
+    expect(code).toBe(1);
+    expect(err).toContain("Your message is kept");
+    const next = await openGateway({}, home);
+    await expect.poll(async () => (await entries(home))[0]?.outcome, patience).toBe("answered");
+    expect(rowsOf(home)).toBe(2);
+    await next.stop();
+  });
+
+  it("stops with Ctrl-C, here and in the gateway", async () => {
+    const server = await openFakeOpenAi(() => {});
+    const home = openHome({ ...servedBy(server.url), gateway: { port: 0 } });
+    const { stop } = await openGateway({}, home);
+    let child: ChildProcess | undefined;
+    const asked = runProgram(["chat", "-m", "hi"], { home, onStart: (started) => (child = started) });
+    await expect.poll(() => server.heard.length, patience).toBe(1);
+    child?.kill("SIGINT");
+    expect(await asked).toMatchObject({ code: 1, err: expect.stringContaining("cancelled") });
+    await expect
+      .poll(async () => (await entries(home)).map(({ outcome }) => outcome).sort(), patience)
+      .toEqual(["answered", "silent"]);
+    await stop();
+  });
+
+  it("does not wait for ever for a gateway that does not answer", async () => {
+    const home = openHome({ agents: demo });
+    const server = createServer(() => {});
+    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    mkdirSync(join(home, "state"));
+    writeFileSync(join(home, "state", "gateway.json"), JSON.stringify({ pid: 123, host: "127.0.0.1", port }));
+    const { code, err } = await runProgram(["chat", "-m", "hi"], { home });
+    expect(code).toBe(1);
+    expect(err).toContain("process 123) does not answer");
+  });
+});
