@@ -35,6 +35,15 @@ const migrations: readonly string[] = [
      PRIMARY KEY (channel, platform_id)) WITHOUT ROWID;
    CREATE INDEX seen_chat ON seen (channel, chat);
    CREATE INDEX inbox_outcome ON inbox (outcome);`,
+  // What became of each time a job was due, and how far each job has been decided.
+  `CREATE TABLE occurrences (
+     job TEXT NOT NULL, due_at INTEGER NOT NULL, how TEXT NOT NULL, until INTEGER NOT NULL, count INTEGER,
+     name TEXT NOT NULL, late INTEGER NOT NULL DEFAULT 0, attempt INTEGER NOT NULL DEFAULT 1,
+     not_before INTEGER NOT NULL DEFAULT 0, outcome TEXT, reason TEXT, decided_at INTEGER NOT NULL, ended_at INTEGER,
+     PRIMARY KEY (job, due_at, how)) WITHOUT ROWID;
+   CREATE INDEX occurrences_open ON occurrences (due_at) WHERE outcome IS NULL;
+   CREATE INDEX occurrences_decided ON occurrences (decided_at);
+   CREATE TABLE marks (job TEXT PRIMARY KEY, through INTEGER NOT NULL, swept INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;`,
 ];
 
 const versionOf = (db: Database): number => Number(db.prepare("PRAGMA user_version").get()?.["user_version"]);

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Outbound } from "../message.js";
-import type { FinishedTurn, Ledger, Step } from "./ledger.js";
+import { type FinishedTurn, type Ledger, type Outcome, ownIds, type Step } from "./ledger.js";
 import {
   changeDetail,
   entryOf,
@@ -17,6 +17,7 @@ import {
   turnDetail,
 } from "./ledger-rows.js";
 import { type Database, migrate, refuseNewer, type Row, type Statement } from "./ledger-schema.js";
+import { createSqliteOccurrences } from "./occurrences-sqlite.js";
 
 export type SqliteLedgerParts = {
   readonly file: string;
@@ -117,7 +118,10 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
   const find = (id: string): Row | undefined =>
     sql("SELECT * FROM inbox WHERE trace = ?1 OR platform_id = ?1 ORDER BY id DESC LIMIT 1").get(plain(id));
 
+  const occurrences = createSqliteOccurrences({ sql, durably, now });
+
   return {
+    occurrences,
     inbox: {
       async accept(message, session) {
         const ids = [plain(message.from.channel), plain(message.id)] as const;
@@ -148,6 +152,25 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
           sql(`SELECT 1 FROM ${table} WHERE channel = ? AND chat = ? LIMIT 1`).get(plain(channel), plain(chat)) !==
           undefined;
         return known("inbox") || known("seen");
+      },
+      async endOf({ id, from }) {
+        const ids = [plain(from.channel), plain(id)] as const;
+        const row = sql(
+          `SELECT inbox.outcome, inbox.reason, turns.outcome AS turn, turns.reason AS why, turns.appended
+           FROM inbox LEFT JOIN turns ON turns.item = inbox.id WHERE channel = ? AND platform_id = ?`,
+        ).get(...ids);
+        if (!row) return isKnown(...ids) ? "forgotten" : undefined;
+        const [kind, reason] = row["appended"] === 1 ? [row["turn"], row["why"]] : [row["outcome"], row["reason"]];
+        if (kind === null || kind === undefined) return "open";
+        return { kind: kind as Outcome["kind"], ...(reason && { reason: String(reason) }) };
+      },
+      async lastChat(channels) {
+        const row = sql(
+          `SELECT channel, chat FROM inbox WHERE channel IN (SELECT value FROM json_each(?1))
+           AND NOT EXISTS (SELECT 1 FROM json_each(?2) WHERE substr(platform_id, 1, length(value)) = value)
+           ORDER BY id DESC LIMIT 1`,
+        ).get(JSON.stringify(channels), JSON.stringify(ownIds));
+        return row && { channel: String(row["channel"]), chat: String(row["chat"]) };
       },
     },
 
@@ -358,7 +381,8 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
         const said = sql(
           `SELECT id FROM (SELECT id, finished_at FROM outbox WHERE item IS NULL ORDER BY id LIMIT ${sweepAtOnce}) WHERE finished_at < ?`,
         ).all(before);
-        if (old.length + said.length === 0) return 0;
+        const due = await occurrences.sweep(before);
+        if (old.length + said.length === 0) return due;
         durably("sweep", () => {
           for (const { id } of old) {
             sql("INSERT OR IGNORE INTO seen SELECT channel, platform_id, chat FROM inbox WHERE id = ?").run(id);
@@ -369,7 +393,7 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
           }
           for (const { id } of said) sql("DELETE FROM outbox WHERE id = ?").run(id);
         });
-        return old.length + said.length;
+        return old.length + said.length + due;
       },
     },
 

@@ -2,6 +2,7 @@
  * The port of the ledger: what has been accepted, how far each turn has come, what is to be sent. Every call is durable
  * when it resolves. If the process dies anywhere, the ledger and the session files together say what still has to happen.
  */
+import type { Occurrences } from "../cron/occurrences.js";
 import type { Address, Inbound, Outbound, Row, SessionKey } from "../message.js";
 import type { Usage } from "../providers/provider.js";
 
@@ -50,7 +51,17 @@ export type Inbox = {
   open(): Promise<readonly Item[]>;
   /** Has anybody ever been heard in this chat? */
   knows(chat: Address): Promise<boolean>;
+  /**
+   * How the turn of a message ended, whether or not all of it has been sent. `forgotten`: so long ago that nobody knows.
+   * Undefined: it was never accepted.
+   */
+  endOf(message: Pick<Inbound, "id" | "from">): Promise<Outcome | "open" | "forgotten" | undefined>;
+  /** Where somebody was last heard on one of these channels; what the program says to itself does not count. */
+  lastChat(channels: readonly string[]): Promise<Address | undefined>;
 };
+
+/** The ids of messages from the program itself begin with one of these. */
+export const ownIds = ["own-", "cron-"] as const;
 
 /** How far a turn has come. */
 export type Progress = {
@@ -157,5 +168,7 @@ export type Ledger = {
   readonly outbox: Outbox;
   readonly reports: Reports;
   readonly upkeep: Upkeep;
+  /** What became of each time a job was due. */
+  readonly occurrences: Occurrences;
   close(): Promise<void>;
 };

@@ -46,7 +46,10 @@ describe("a ledger file", () => {
     const first = await open(file);
     await first.inbox.accept(hello, "fake:ann");
     await first.close();
-    change(file, "DROP TABLE seen; DROP INDEX inbox_outcome; PRAGMA user_version = 1");
+    change(
+      file,
+      "DROP TABLE seen; DROP INDEX inbox_outcome; DROP TABLE occurrences; DROP TABLE marks; PRAGMA user_version = 1",
+    );
     const ledger = await open(file);
     expect(await ledger.inbox.accept(hello, "fake:ann")).toBe("repeat");
     expect(await ledger.inbox.open()).toHaveLength(1);

@@ -141,6 +141,40 @@ export function describeLedger(name: string, bench: () => LedgerBench): void {
       expect(await again.inbox.accept(message(`id${text.slice(0, 3)}`), "fake:ann")).toBe("repeat");
       await again.close();
     });
+
+    it("tells how a turn ended, before all of it was sent and for ever", async () => {
+      const { open, pass } = bench();
+      const ledger = await open();
+      expect(await ledger.inbox.endOf(message("1"))).toBeUndefined();
+      const item = await accept(ledger, "1");
+      expect(await ledger.inbox.endOf(message("1"))).toBe("open");
+      await begin(ledger, item);
+      await ledger.journal.finish(item, turn(["hello"], { kind: "silent", reason: "why not" }));
+      expect(await ledger.inbox.endOf(message("1"))).toBe("open");
+      await ledger.journal.appended(item);
+      expect(await ledger.inbox.endOf(message("1"))).toEqual({ kind: "silent", reason: "why not" });
+      await send(ledger);
+      expect(await ledger.inbox.endOf(message("1"))).toEqual({ kind: "silent", reason: "why not" });
+      await accept(ledger, "2");
+      await ledger.reports.discard("2");
+      expect(await ledger.inbox.endOf(message("2"))).toMatchObject({ kind: "silent" });
+      pass(1000);
+      for (let rows = 1; rows > 0;) rows = await ledger.upkeep.sweep(Date.UTC(2027, 0, 1));
+      expect(await ledger.inbox.endOf(message("1"))).toBe("forgotten");
+      await ledger.close();
+    });
+
+    it("knows where somebody was last heard; what the program says to itself does not count", async () => {
+      const ledger = await bench().open();
+      expect(await ledger.inbox.lastChat(["fake"])).toBeUndefined();
+      await accept(ledger, "1", "hi", "ann:topic:5");
+      for (const id of ["own-1", "cron-a-1"]) await accept(ledger, id, "hi", "bob");
+      await ledger.inbox.accept({ ...message("3"), from: { channel: "other", chat: "eve" } }, "other:eve");
+      expect(await ledger.inbox.lastChat(["fake"])).toEqual({ channel: "fake", chat: "ann:topic:5" });
+      expect(await ledger.inbox.lastChat(["fake", "other"])).toEqual({ channel: "other", chat: "eve" });
+      expect(await ledger.inbox.lastChat([])).toBeUndefined();
+      await ledger.close();
+    });
   });
 
   describe(`${name}: the journal`, () => {
