@@ -146,7 +146,7 @@ async function listen(server: Server, host: string, port: number): Promise<void>
 
 async function payloadOf(message: Sending): Promise<object> {
   const { kind, to, intent } = message;
-  if (kind === "text") return { id: intent, chat: to.chat, text: message.text };
+  if (kind === "text") return { id: intent, chat: to.chat, text: message.text, ...questionOf(message.answers) };
   try {
     const data = (await readFile(message.path)).toString("base64");
     return { id: intent, chat: to.chat, text: message.caption, file: { name: basename(message.path), data } };
@@ -154,6 +154,10 @@ async function payloadOf(message: Sending): Promise<object> {
     throw new SendFailure("never", `${basename(message.path)} cannot be read.`, { cause });
   }
 }
+
+/** The other side's own id of what is answered; it has none for what we have asked ourselves. */
+const questionOf = (id: string | undefined): object =>
+  id === undefined || /^(?:own|cron)-/.test(id) ? {} : { answers: id };
 
 /** Refused for now, or for good. */
 function refusal({ status, headers }: Response): SendFailure {

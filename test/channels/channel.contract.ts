@@ -16,9 +16,9 @@ export type ChannelHarness = {
   readonly pushes?: true;
   /** How many of the messages said so far the platform believes to be ours. Absent: it does not keep count. */
   readonly acknowledged?: () => number;
-  /** The next message is refused in this way; `lost`: taken, but the answer is lost. */
-  refuse(how: "later" | "never" | "lost"): void;
-  /** Texts that have arrived at the platform, oldest first. */
+  /** The next message, or the next edit, is refused in this way; `lost`: taken, but the answer is lost. */
+  refuse(how: "later" | "never" | "lost", what?: "send" | "edit"): void;
+  /** The texts that stand at the platform, oldest first. */
   posted(): readonly string[];
   close(): Promise<void>;
 };
@@ -79,8 +79,15 @@ export function memoryLink() {
 
 const never = new AbortController().signal;
 
-export function describeChannel(name: string, open: () => Promise<ChannelHarness>): void {
-  const text = (harness: ChannelHarness, words: string, intent = words): Sending => ({
+/** What not every channel can. */
+export type Abilities = { readonly edits: boolean };
+
+export function describeChannel(
+  name: string,
+  { edits }: Abilities,
+  open: (settings?: { readonly replyToMessage: boolean }) => Promise<ChannelHarness>,
+): void {
+  const text = (harness: ChannelHarness, words: string, intent = words): Sending & { readonly kind: "text" } => ({
     kind: "text",
     to: harness.chat,
     text: words,
@@ -217,5 +224,83 @@ export function describeChannel(name: string, open: () => Promise<ChannelHarness
       expect(harness.channel.split("")).toEqual([]);
       await harness.close();
     });
+
+    it.each([false, true])("takes what answers a message, and what answers none (quoting: %s)", async (quoting) => {
+      const harness = await open({ replyToMessage: quoting });
+      const memory = memoryLink();
+      const stop = new AbortController();
+      const running = harness.channel.run(memory.link, stop.signal);
+      await memory.until(() => memory.lives() > 0);
+      const saying = harness.say("hello");
+      await memory.until(() => memory.stored.length === 1);
+      await saying;
+      const [{ id } = { id: "" }] = memory.stored;
+      for (const answers of [id, `${id}0`, "own-5f0c", "cron-daily-7"]) {
+        const { channel } = harness;
+        await channel.send({ ...text(harness, answers), answers }, never);
+        // Where it takes the place of another message, that is for delivery to see to.
+        await channel.send({ ...text(harness, `again ${answers}`), answers, replaces: "1" }, never);
+      }
+      expect(harness.posted()).toHaveLength(8);
+      stop.abort();
+      await running;
+      await harness.close();
+    });
+
+    it("streams only what it can edit", async () => {
+      const harness = await open();
+      expect(harness.channel.edit !== undefined).toBe(edits);
+      if (harness.channel.streaming) expect(edits).toBe(true);
+      await harness.close();
+    });
   });
+
+  if (edits) {
+    describe(`${name}, like every channel that can edit`, () => {
+      const edited = (harness: ChannelHarness, id: string, words: string): Promise<void> | undefined =>
+        harness.channel.edit?.(harness.chat, { id }, words, never);
+
+      it("puts a text in the place of one that it has sent, as often as it is asked", async () => {
+        const harness = await open();
+        await harness.channel.send(text(harness, "before"), never);
+        const { id } = await harness.channel.send(text(harness, "he"), never);
+        for (const words of ["hell", "hello", "hello"]) await edited(harness, id, words);
+        expect(harness.posted()).toEqual(["before", "hello"]);
+        await harness.close();
+      });
+
+      it.each(["later", "never"] as const)("tells that an edit was not taken: %s", async (when) => {
+        const harness = await open();
+        const { id } = await harness.channel.send(text(harness, "he"), never);
+        harness.refuse(when, "edit");
+        expect(await failureOf(Promise.resolve(edited(harness, id, "hello")))).toMatchObject({
+          name: "SendFailure",
+          when,
+        });
+        expect(harness.posted()).toEqual(["he"]);
+        await harness.close();
+      });
+
+      it("does not pretend to know when the answer to an edit is lost", async () => {
+        const harness = await open();
+        const { id } = await harness.channel.send(text(harness, "he"), never);
+        harness.refuse("lost", "edit");
+        const failure = await failureOf(Promise.resolve(edited(harness, id, "hello")));
+        expect(failure).toBeInstanceOf(Error);
+        expect(failure).not.toBeInstanceOf(SendFailure);
+        await edited(harness, id, "hello");
+        expect(harness.posted()).toEqual(["hello"]);
+        await harness.close();
+      });
+
+      it("says that it never finds a message that is not there", async () => {
+        const harness = await open();
+        for (const id of ["123456789", "no receipt of this platform"]) {
+          expect(await failureOf(Promise.resolve(edited(harness, id, "hello")))).toMatchObject({ when: "never" });
+        }
+        expect(harness.posted()).toEqual([]);
+        await harness.close();
+      });
+    });
+  }
 }

@@ -11,7 +11,6 @@ import { openDiscord, openRunning, startChannel } from "../support/discord-house
 import { describeChannel, memoryLink } from "./channel.contract.js";
 
 const never = new AbortController().signal;
-const posting = "POST /channels/:id/messages";
 const fetching = "GET /channels/:id/messages";
 
 const textTo = (chat: string, text: string, intent = text): Sending => ({
@@ -22,18 +21,19 @@ const textTo = (chat: string, text: string, intent = text): Sending => ({
   mayRepeat: false,
 });
 
-describeChannel("Discord", async () => {
-  const { fake, channel, dm, ann } = await openDiscord();
+describeChannel("Discord", { edits: true }, async (settings) => {
+  const { fake, channel, dm, ann } = await openDiscord(settings);
   return {
     channel,
     chat: { channel: "discord", chat: dm },
     say: async (text) => void fake.say(dm, ann, text),
-    refuse(how) {
-      if (how === "later") fake.fail(posting, { kind: "rate-limit", retryAfter: 5 });
-      else if (how === "never") fake.fail(posting, { kind: "status", status: 403, code: 50007 });
-      else fake.fail(posting, { kind: "die", when: "after" });
+    refuse(how, what = "send") {
+      const route = what === "send" ? "POST /channels/:id/messages" : "PATCH /channels/:id/messages/:id";
+      if (how === "later") fake.fail(route, { kind: "rate-limit", retryAfter: 5 });
+      else if (how === "never") fake.fail(route, { kind: "status", status: 403, code: 50001 });
+      else fake.fail(route, { kind: "die", when: "after" });
     },
-    posted: () => fake.posts.map(({ content }) => content),
+    posted: () => fake.standing(),
     close: () => fake.close(),
   };
 });

@@ -8,6 +8,29 @@ import { systemWorld } from "../../src/world.js";
 import { refuse, tooMany } from "../lab/fake-telegram.js";
 import { gate } from "../support/reading.js";
 import { failure, hearAll, openHouse } from "../support/telegram-house.js";
+import { describeChannel } from "./channel.contract.js";
+
+describeChannel("Telegram", { edits: true }, async (settings) => {
+  const { fake, channel } = await openHouse({ ...(settings && { settings }) });
+  let said = 0;
+  return {
+    channel,
+    chat: { channel: "telegram", chat: "1" },
+    async say(text) {
+      said++;
+      fake.say(1, text);
+    },
+    acknowledged: () => said - fake.pending().length,
+    refuse(how, what = "send") {
+      const method = what === "send" ? "sendMessage" : "editMessageText";
+      if (how === "later") fake.fail(method, tooMany(5));
+      else if (how === "never") fake.fail(method, refuse(403, "Forbidden: bot was blocked by the user"));
+      else fake.fail(method, { kind: "die after" });
+    },
+    posted: () => fake.sent.map(({ text }) => text),
+    close: () => fake.close(),
+  };
+});
 
 describe("settings", () => {
   const open = (settings: unknown) => telegram.open(settings, systemWorld() as ChannelWorld);

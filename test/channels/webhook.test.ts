@@ -82,7 +82,7 @@ async function openRunning() {
 const message = (changes: object = {}): string =>
   JSON.stringify({ id: "1", chat: "build", sender: "ci", text: "the build is red", ...changes });
 
-const textTo = (text: string): Sending => ({
+const textTo = (text: string): Sending & { readonly kind: "text" } => ({
   kind: "text",
   to: { channel: "webhook", chat: "build" },
   text,
@@ -96,7 +96,7 @@ const failureOf = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-describeChannel("the webhook", async () => {
+describeChannel("the webhook", { edits: false }, async () => {
   const { channel, post, replies, seen, close } = await openWebhook();
   let count = 0;
   return {
@@ -223,6 +223,19 @@ describe("an answer", () => {
     const [{ body, headers } = { body: "", headers: {} }] = seen;
     expect(JSON.parse(body)).toEqual({ id: "intent of hello", chat: "build", text: "hello" });
     expect(headers).toMatchObject({ "x-nanogate-signature": sign(body), "idempotency-key": "intent of hello" });
+  });
+
+  it("says which message it answers, by the id that the other side gave it", async () => {
+    const { channel, seen, close } = await openWebhook();
+    onTestFinished(close);
+    for (const answers of ["build-17", "own-5f0c", "cron-daily-7"]) {
+      await channel.send({ ...textTo("hello"), answers }, never);
+    }
+    expect(seen.map(({ body }) => (JSON.parse(body) as { answers?: string }).answers)).toEqual([
+      "build-17",
+      undefined,
+      undefined,
+    ]);
   });
 
   it("may carry a file", async () => {
