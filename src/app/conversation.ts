@@ -6,7 +6,7 @@ import type { Usage } from "../providers/provider.js";
 import { UserError } from "../util/errors.js";
 import type { World } from "../world.js";
 import { openDirect } from "./direct-conversation.js";
-import { openRemote } from "./remote-conversation.js";
+import { NobodyThere, openRemote } from "./remote-conversation.js";
 import { askGateway } from "./running.js";
 
 export type Conversation = {
@@ -38,11 +38,41 @@ export type ConversationParts = {
   readonly heard: (text: string) => void;
 };
 
+/** If the gateway ends or begins while somebody talks, the conversation goes on with whoever is there. */
 export async function openConversation(parts: ConversationParts): Promise<Conversation> {
+  let current = await open(parts);
+  const again = async (): Promise<void> => {
+    await current.close();
+    current = await open(parts);
+  };
+  return {
+    get modelName() {
+      return current.modelName;
+    },
+    ...(current.notice !== undefined && { notice: current.notice }),
+    async ask(text, turn) {
+      // Only one process writes: the gateway, as soon as there is one.
+      if (current.with === "agent" && (await isGatewayThere(parts))) await again();
+      try {
+        return await current.ask(text, turn);
+      } catch (error) {
+        if (!(error instanceof NobodyThere)) throw error;
+      }
+      await again();
+      return current.ask(text, turn);
+    },
+    close: () => current.close(),
+  };
+}
+
+const isGatewayThere = async ({ settings, world }: ConversationParts): Promise<boolean> =>
+  (await askGateway(settings.home, world.fetch)).kind === "running";
+
+async function open(parts: ConversationParts): Promise<Conversation & { readonly with: "gateway" | "agent" }> {
   const { settings, world } = parts;
   const asked = await askGateway(settings.home, world.fetch);
-  if (asked.kind === "running") return openRemote(parts, asked);
-  if (asked.kind === "none") return openDirect(parts);
+  if (asked.kind === "running") return { with: "gateway", ...openRemote(parts, asked) };
+  if (asked.kind === "none") return { with: "agent", ...(await openDirect(parts)) };
   const { pid } = asked.running;
   throw new UserError(
     `The gateway of ${settings.home} (process ${pid}) does not answer.`,

@@ -3,11 +3,14 @@ import { randomUUID } from "node:crypto";
 import type { News, Said } from "../gateway/live.js";
 import type { Told } from "../http/live-routes.js";
 import { keyOf } from "../message.js";
-import { UserError } from "../util/errors.js";
+import { errorCode, UserError } from "../util/errors.js";
 import type { Answer, Conversation, ConversationParts } from "./conversation.js";
 import { addressOf, type Asked } from "./running.js";
 
 type Running = Extract<Asked, { kind: "running" }>;
+
+/** The gateway has ended since; nothing was taken. */
+export class NobodyThere extends Error {}
 
 export function openRemote(parts: ConversationParts, { running, status }: Running): Conversation {
   const { world, session, from, heard } = parts;
@@ -17,12 +20,15 @@ export function openRemote(parts: ConversationParts, { running, status }: Runnin
   const own = new Set<string>();
   let asking = 0;
 
-  const ended = (cause?: unknown): UserError =>
-    new UserError(
-      "The gateway has ended before it could answer.",
-      "Your message is kept: it is answered when the gateway runs again.",
-      { cause },
-    );
+  const ended = (isTaken: boolean, cause?: unknown): Error => {
+    const what = "The gateway has ended before it could answer.";
+    if (isTaken)
+      return new UserError(what, "Your message is kept: it is answered when the gateway runs again.", { cause });
+    if (errorCode((cause as Error | undefined)?.cause) === "ECONNREFUSED") return new NobodyThere(what, { cause });
+    return new UserError(what, "It may not have taken your message: look at the conversation before you ask again.", {
+      cause,
+    });
+  };
 
   const post = async (text: string, id: string, on: (told: Told) => void): Promise<void> => {
     const answer = await world.fetch(`${address}/api/turns`, {
@@ -58,22 +64,24 @@ export function openRemote(parts: ConversationParts, { running, status }: Runnin
       const id = randomUUID();
       own.add(id);
       asking++;
+      let isTaken = false;
       let finished: Extract<Told, { kind: "finished" }> | undefined;
       const stop = (): void => void post("/stop", randomUUID(), () => {}).catch(() => {});
       signal.addEventListener("abort", stop, { once: true });
       try {
         await post(text, id, (told) => {
+          isTaken = true;
           if (told.kind === "finished") finished = told;
           else if (told.kind === "said") heard(told.text);
           else if (told.kind !== "accepted" && told.kind !== "postponed") on?.(told);
         });
       } catch (error) {
-        throw error instanceof UserError ? error : ended(error);
+        throw error instanceof UserError ? error : ended(isTaken, error);
       } finally {
         asking--;
         signal.removeEventListener("abort", stop);
       }
-      if (!finished) throw ended();
+      if (!finished) throw ended(isTaken);
       signal.throwIfAborted();
       return answerOf(finished);
     },

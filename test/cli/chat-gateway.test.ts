@@ -4,6 +4,9 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { openConversation } from "../../src/app/conversation.js";
+import { loadSettings } from "../../src/config/load.js";
+import { systemWorld } from "../../src/world.js";
 import { buildProgram, openHome, runMain, runProgram, servedBy } from "../support/cli.js";
 import { fails, openFakeOpenAi, says } from "../support/fake-openai.js";
 import { demo, openGateway } from "../support/gateway-process.js";
@@ -94,5 +97,24 @@ describe("a question while a gateway runs", () => {
     const { code, err } = await runProgram(["chat", "-m", "hi"], { home });
     expect(code).toBe(1);
     expect(err).toContain("process 123) does not answer");
+  });
+
+  it("goes on with an agent of its own when the gateway has ended, and back when there is one", async () => {
+    const home = openHome({ agents: demo, gateway: { port: 0 } });
+    const settings = loadSettings(home, {});
+    const parts = { settings, world: systemWorld(), session: "cli:direct", from: { channel: "cli", chat: "direct" } };
+    const first = await openGateway({}, home);
+    const conversation = await openConversation({ ...parts, heard: () => {} });
+    onTestFinished(() => conversation.close());
+    const ask = async (text: string): Promise<string | undefined> =>
+      (await conversation.ask(text, { signal: new AbortController().signal })).reply;
+    expect(await ask("what is 2*3")).toBe("2*3 = 6");
+    await first.stop();
+    expect(await ask("what is 3*3")).toBe("3*3 = 9");
+    const second = await openGateway({}, home);
+    expect(await ask("what is 4*3")).toBe("4*3 = 12");
+    expect(rowsOf(home)).toBe(6);
+    expect((await entries(home)).map(({ text }) => text).sort()).toEqual(["what is 2*3", "what is 4*3"]);
+    await second.stop();
   });
 });
