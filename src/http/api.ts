@@ -1,4 +1,13 @@
-/** What the door and the page say to each other, path by path. Imported by both; types only. */
+/**
+ * What the door and the page say to each other, path by path. Imported by both; types only.
+ *
+ * Where a token is needed (any address but this machine's own), whoever has none is answered 401. The page then goes to
+ * `/login`, a form of the door's own that sets a cookie and comes back to `/`; `POST /api/logout` ends it. Every request
+ * of the page that is not GET carries the {@link PageHeader}: no page of another site can send it.
+ *
+ * Keys and ids in a path are percent-encoded (`encodeURIComponent`). A stream of events is `data: <JSON>` lines. A part
+ * that is not running (no cron, say) answers 404 with {@link Refused}.
+ */
 import type { LedgerEntry, LedgerSummary, Outcome, TraceEvent } from "../gateway/ledger.js";
 import type { ChannelStatus } from "../gateway/supervisor.js";
 import type { Policy, Schedule } from "../cron/job.js";
@@ -115,6 +124,9 @@ export type UsageEntry = {
 
 /** Any refusal: 4xx with words for people. */
 export type Refused = { readonly error: string };
+
+/** `x-nanogate: page` */
+export type PageHeader = "x-nanogate";
 
 /** What `GET /api/events` tells is in gateway/live.ts: News and Said. */
 export type { Outcome };
