@@ -9,6 +9,15 @@ export type Statement = {
 };
 export type Database = { exec(sql: string): void; prepare(sql: string): Statement; close(): void };
 
+/** What the parts of the ledger work with. */
+export type SqliteTables = {
+  /** A statement, prepared once. */
+  readonly sql: (text: string) => Statement;
+  /** One transaction, with a place to die before and after it. */
+  readonly durably: <T>(point: string, work: () => T) => T;
+  readonly now: () => number;
+};
+
 /** Each is applied once, in order; never edited, only added to. */
 const migrations: readonly string[] = [
   `CREATE TABLE inbox (

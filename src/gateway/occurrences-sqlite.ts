@@ -1,14 +1,7 @@
 /** The clock's book in the ledger's database. */
 import type { Ending, HistoryEntry, How, Mark, Occurrences, OpenOccurrence } from "../cron/occurrences.js";
 import { plain } from "./ledger-rows.js";
-import type { Row, Statement } from "./ledger-schema.js";
-
-export type SqliteOccurrencesParts = {
-  readonly sql: (text: string) => Statement;
-  /** One transaction, with a place to die before and after it. */
-  readonly durably: <T>(point: string, work: () => T) => T;
-  readonly now: () => number;
-};
+import type { Row, SqliteTables } from "./ledger-schema.js";
 
 /** So many rows of a job are kept, and so many are forgotten at a time. */
 const keptRows = 200;
@@ -20,7 +13,7 @@ const missed = "how = 'scheduled' AND outcome = 'skipped' AND reason IN ('skip',
 const isPast =
   "outcome IS NOT NULL AND (how = 'manual' OR due_at <= (SELECT through FROM marks WHERE marks.job = occurrences.job))";
 
-export function createSqliteOccurrences({ sql, durably, now }: SqliteOccurrencesParts): Occurrences {
+export function createSqliteOccurrences({ sql, durably, now }: SqliteTables): Occurrences {
   const marks = (): Map<string, Mark> => {
     const ahead = new Map<string, number[]>();
     const later = sql(
