@@ -40,7 +40,7 @@ export type Channel = {
   /** Shows that somebody is writing; lasts a few seconds. */
   typing?(to: Address, signal: AbortSignal): Promise<void>;
   /** Answers appear while they are being written, by a message that is edited so often. Needs `edit`. */
-  readonly streaming?: { readonly everyMs: number };
+  readonly streaming?: { everyMs(to: Address): number };
   /** Puts a text in the place of one that was sent. Throws as `send` does. */
   edit?(to: Address, receipt: Receipt, text: string, signal: AbortSignal): Promise<void>;
 };

@@ -126,6 +126,6 @@ async function create(given: z.infer<typeof settings>, world: ChannelWorld): Pro
     split: (whole) => words.splitForDiscord(whole),
     typing,
     edit,
-    ...(streaming && { streaming: { everyMs: streamEditInterval * 1000 } }),
+    ...(streaming && { streaming: { everyMs: () => streamEditInterval * 1000 } }),
   };
 }

@@ -4,6 +4,7 @@ import { LRUCache } from "lru-cache";
 import type { Address } from "../message.js";
 import { type Channel, type Receipt, SendFailure, type Sending } from "./channel.js";
 import { refusedWith, sortFailure } from "./telegram-failures.js";
+import type { GroupLimit } from "./telegram-group-limit.js";
 import { messageIn } from "./telegram-inbound.js";
 import { splitMarkdown } from "./telegram-split.js";
 import { escapeHtml, htmlOf, runsOf, visibleText } from "./telegram-text.js";
@@ -24,6 +25,7 @@ export type SenderParts = {
   readonly token: string;
   /** An answer shows which message it answers. */
   readonly quotes: boolean;
+  readonly groups: GroupLimit;
 };
 
 export type Sender = Pick<Channel, "send"> & Required<Pick<Channel, "typing" | "edit">>;
@@ -33,7 +35,7 @@ type Place = { readonly chat: number | string; readonly thread?: number };
 type TextSending = Extract<Sending, { kind: "text" }>;
 type Written = { readonly html: string; readonly plain: string };
 
-export function createSender({ api, uploads, token, quotes }: SenderParts): Sender {
+export function createSender({ api, uploads, token, quotes, groups }: SenderParts): Sender {
   /** Groups that became supergroups have another id since. */
   const moved = new LRUCache<string, number>({ max: migrationsKept });
 
@@ -42,6 +44,7 @@ export function createSender({ api, uploads, token, quotes }: SenderParts): Send
     if (signal.aborted) throw new SendFailure("later", "The gateway is stopping.");
     const { chat, thread } = placeOf(to);
     const target = moved.get(String(chat)) ?? chat;
+    groups.take(target);
     try {
       return await inTopicOrChat(target, thread, call);
     } catch (error) {

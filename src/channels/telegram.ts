@@ -1,5 +1,6 @@
 /** Telegram: messages are fetched by long polling, answers go out as HTML. */
 import * as z from "zod/mini";
+import type { Address } from "../message.js";
 import { reasonOf, UserError } from "../util/errors.js";
 import { flag, maybeText, seconds, section, text } from "../util/settings.js";
 import { type Channel, type ChannelWorld, defineChannel, type Link } from "./channel.js";
@@ -40,6 +41,8 @@ const commands = [
 const usualRoot = "https://api.telegram.org";
 /** What Telegram's own servers ask for. Any other (a Bot API server of one's own, the lab) says by a 429 what it minds. */
 const usualPace = { perChatMs: 1000, perSecond: 25 };
+/** In a group, where little may be said in a minute, what is shown early must not use up what the answer needs. */
+const leastMs = ({ chat }: Address): number => (chat.startsWith("-") ? 4000 : 0);
 /** How long an answer may take: to a poll that waits by itself, to a message, to a file on a slow line. */
 const answerSeconds = { poll: 45, text: 30, file: 300 };
 
@@ -57,9 +60,10 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
   if (!URL.canParse(apiRoot)) {
     throw new UserError("channels.telegram.apiRoot is no address.", `Write it like "${usualRoot}", or leave it out.`);
   }
-  const [{ Api }, { createInboundReader }, { createMedia }, { persistently, poll }, sending, split, agents] =
+  const [{ Api }, limits, { createInboundReader }, { createMedia }, { persistently, poll }, sending, split, agents] =
     await Promise.all([
       import("grammy"),
+      import("./telegram-group-limit.js"),
       import("./telegram-inbound.js"),
       import("./telegram-media.js"),
       import("./telegram-poll.js"),
@@ -73,7 +77,9 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
     new Api(token, { apiRoot, timeoutSeconds, baseFetchConfig: { agent } as object });
   const [polls, api, uploads] = [client(answerSeconds.poll), client(answerSeconds.text), client(answerSeconds.file)];
   const save = createMedia({ api, token, apiRoot, agent, world });
-  const { send, typing, edit } = createSender({ api, uploads, token, quotes: replyToMessage });
+  const isUsual = apiRoot === usualRoot;
+  const groups = isUsual ? limits.createGroupLimit(() => performance.now()) : limits.noGroupLimit;
+  const { send, typing, edit } = createSender({ api, uploads, token, quotes: replyToMessage, groups });
 
   const toInbound = async (draft: Draft, link: Link, signal: AbortSignal) => {
     const { id, from, sender, quote, attachments } = draft;
@@ -126,10 +132,10 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
       }
     },
     send,
-    ...(apiRoot === usualRoot && { pace: usualPace }),
+    ...(isUsual && { pace: usualPace }),
     split: (text) => split.splitMarkdown(text, partMost),
     typing,
     edit,
-    ...(streaming && { streaming: { everyMs: streamEditInterval * 1000 } }),
+    ...(streaming && { streaming: { everyMs: (to) => Math.max(streamEditInterval * 1000, leastMs(to)) } }),
   };
 }

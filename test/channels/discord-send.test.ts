@@ -258,10 +258,11 @@ describe("an answer that is being written", () => {
   });
 
   it("appears while it grows only where that is wanted, as often as is wanted", async () => {
-    const { channel, open } = await openMute();
+    const { channel, open, room } = await openMute();
     expect("streaming" in channel).toBe(false);
-    expect((await open({ streaming: true })).streaming).toEqual({ everyMs: 800 });
-    expect((await open({ streaming: true, streamEditInterval: 2 })).streaming).toEqual({ everyMs: 2000 });
+    const to = { channel: "discord", chat: room };
+    expect((await open({ streaming: true })).streaming?.everyMs(to)).toBe(800);
+    expect((await open({ streaming: true, streamEditInterval: 2 })).streaming?.everyMs(to)).toBe(2000);
   });
 });
 

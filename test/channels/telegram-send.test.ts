@@ -4,11 +4,16 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import type { ChannelWorld, Sending } from "../../src/channels/channel.js";
+import { Api } from "grammy";
+import { type ChannelWorld, type Receipt, SendFailure, type Sending } from "../../src/channels/channel.js";
+import { createGroupLimit } from "../../src/channels/telegram-group-limit.js";
+import { createSender } from "../../src/channels/telegram-send.js";
 import { telegram } from "../../src/channels/telegram.js";
 import { systemWorld } from "../../src/world.js";
-import { refuse, tooMany } from "../lab/fake-telegram.js";
+import { openFakeTelegram, refuse, tooMany } from "../lab/fake-telegram.js";
 import { failure, group, hearAll, type House, openHouse, photo, sorted } from "../support/telegram-house.js";
+
+const never = new AbortController().signal;
 
 describe("sending", () => {
   it("shows markdown as Telegram can", async () => {
@@ -140,6 +145,45 @@ describe("sending", () => {
     const world: ChannelWorld = { ...systemWorld(), mediaFolder: "unused", stateFolder: "unused" };
     expect(await telegram.open({ token: "1:a" }, world)).toMatchObject({ pace: { perChatMs: 1000, perSecond: 25 } });
     expect("pace" in (await openHouse()).channel).toBe(false);
+  });
+
+  it("says no more in a group than Telegram takes in a minute, in all its topics together", async () => {
+    let now = 0;
+    const fake = await openFakeTelegram({
+      chats: [{ id: group, topics: [5] }, { id: 1 }],
+      limits: { perGroupMinute: 20 },
+      now: () => now,
+    });
+    onTestFinished(() => fake.close());
+    const api = new Api(fake.token, { apiRoot: fake.url });
+    const groups = createGroupLimit(() => now);
+    const sender = createSender({ api, uploads: api, token: fake.token, quotes: false, groups });
+    const say = (text: string, chat: string): Promise<Receipt> =>
+      sender.send({ kind: "text", to: { channel: "telegram", chat }, text, intent: text, mayRepeat: false }, never);
+    let waits = 0;
+    /** As delivery does it. */
+    const insist = async (work: () => Promise<unknown>): Promise<void> => {
+      for (let tries = 0; tries < 3; tries++) {
+        const error = await failure(work());
+        if (error === "sent" || !(error instanceof SendFailure)) return;
+        waits++;
+        now += error.afterMs ?? 0;
+      }
+    };
+    for (let at = 0; at < 45; at++) {
+      now += 1000;
+      await insist(() => say(`${at}`, at % 2 === 0 ? `${group}` : `${group}:topic:5`));
+      await say(`${at}`, "1");
+    }
+    const last = fake.sent.findLast(({ chat }) => chat === group);
+    await insist(() => sender.edit({ channel: "telegram", chat: `${group}` }, { id: String(last?.id) }, "end", never));
+    expect(fake.sent.filter(({ chat }) => chat === group)).toHaveLength(45);
+    expect(fake.sent.filter(({ chat }) => chat === 1)).toHaveLength(45);
+    expect(last && fake.sent.find(({ id }) => id === last.id)?.text).toBe("end");
+    expect(waits).toBeGreaterThan(0);
+    // Each was asked for once: Telegram never had to refuse.
+    expect(fake.callsOf("sendMessage")).toHaveLength(90);
+    expect(fake.callsOf("editMessageText")).toHaveLength(1);
   });
 
   it("is told by another server to wait", async () => {
@@ -280,10 +324,14 @@ describe("an answer that is being written", () => {
 
   it("appears while it grows only where that is wanted, as often as is wanted", async () => {
     expect("streaming" in (await openHouse()).channel).toBe(false);
-    const usual = await openHouse({ settings: { streaming: true } });
-    expect(usual.channel.streaming).toEqual({ everyMs: 600 });
-    const slow = await openHouse({ settings: { streaming: true, stream_edit_interval: "2.5" } });
-    expect(slow.channel.streaming).toEqual({ everyMs: 2500 });
+    const everyMs = async (settings: object, chat = "1"): Promise<number | undefined> => {
+      const { channel } = await openHouse({ settings: { streaming: true, ...settings } });
+      return channel.streaming?.everyMs({ channel: "telegram", chat });
+    };
+    expect(await everyMs({})).toBe(600);
+    expect(await everyMs({ stream_edit_interval: "2.5" })).toBe(2500);
+    // In a group Telegram takes twenty a minute, and the answer is one of them.
+    expect(await everyMs({}, `${group}:topic:5`)).toBe(4000);
   });
 
   it("shows as typing, whose failure nobody minds", async () => {

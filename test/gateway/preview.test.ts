@@ -12,7 +12,7 @@ async function openScreen(options: HouseOptions & { readonly edit?: Channel["edi
   const house = await openHouse({
     ...options,
     channel: {
-      streaming: { everyMs: 1000 },
+      streaming: { everyMs: () => 1000 },
       async edit(to, { id }, text, signal) {
         await options.edit?.(to, { id }, text, signal);
         edits.push(text);
@@ -169,7 +169,7 @@ describe("a crash in the middle of an early answer", () => {
       folder: house.folder,
       model: [{ text: "The whole answer." }],
       channel: {
-        streaming: { everyMs: 1000 },
+        streaming: { everyMs: () => 1000 },
         edit: async (_, { id }, text) => void (edited.push(text), screen.set(id, text)),
       },
     });
