@@ -39,17 +39,19 @@ function greeting(
   home: string,
   address: string,
 ): string {
-  const command = (text: string): string => styled(terminal, "cyan", text);
+  // Whoever started it with npm has it where only npx finds it.
+  const program = process.env["npm_command"] === undefined ? "nanogate" : "npx nanogate";
+  const command = (name: string): string => styled(terminal, "cyan", `${program} ${name}`.padEnd(program.length + 10));
   const on = channels.length === 0 ? "no channel is connected yet" : channels.join(", ");
   return [
     `${styled(terminal, "bold", "nanogate")} is running: ${modelName}; ${on}.`,
     `  home    ${home}`,
     `  health  ${address}/readyz`,
     "",
-    `  ${command("nanogate chat")}      talk to it in the terminal`,
+    `  ${command("chat")}talk to it in the terminal`,
     channels.length === 0
-      ? `  ${command("nanogate init")}      connect Telegram or Discord, choose a model`
-      : `  ${command("nanogate status")}    what it is doing`,
+      ? `  ${command("init")}connect Telegram or Discord, choose a model`
+      : `  ${command("status")}what it is doing`,
   ].join("\n");
 }
 

@@ -121,8 +121,8 @@ export function createGateway(parts: GatewayParts): Gateway {
   return {
     acceptOwn,
     async accept(message) {
-      if (parts.access(message.from, message.sender)) return void (await acceptOwn(message));
-      log.warn(`${keyOf(message.from)}: ${message.sender[0] ?? "somebody"} is not on the list and was not let in`);
+      if (parts.access(message.from, message.sender)) await acceptOwn(message);
+      else log.warn(`${keyOf(message.from)}: ${message.sender[0] ?? "somebody"} is not on the list and was not let in`);
     },
     async say(messages) {
       await outbox.add(messages);
