@@ -12,18 +12,33 @@ import { build } from "esbuild";
 
 const file = resolve("dist/bundle/main.cjs");
 
-await rm("dist/bundle", { recursive: true, force: true });
-await build({
-  entryPoints: ["src/cli/main.ts"],
-  outfile: file,
+const common = {
   bundle: true,
   format: "cjs",
   platform: "node",
   target: "node20.19",
   minify: true,
-  inject: ["src/util/light-web.ts"],
   // Binary, or large and loaded only by the channel or the door that needs them.
   external: ["@photostructure/sqlite", "discord.js", "grammy", "hono", "hono/*", "@hono/node-server"],
+  logLevel: "warning",
+};
+
+// The crash lab, for `nanogate selftest`: a file of its own, for nobody else should load it.
+await rm("dist/lab", { recursive: true, force: true });
+await build({
+  ...common,
+  entryPoints: ["test/lab/lab.ts"],
+  outfile: "dist/lab/lab.cjs",
+  define: { "import.meta.url": "labUrl" },
+  banner: { js: 'const labUrl = require("node:url").pathToFileURL(__filename).href;' },
+});
+
+await rm("dist/bundle", { recursive: true, force: true });
+await build({
+  ...common,
+  entryPoints: ["src/cli/main.ts"],
+  outfile: file,
+  inject: ["src/util/light-web.ts"],
   // Node's loader of ES modules need not start at all.
   supported: { "dynamic-import": false },
   define: { "import.meta.url": "bundleUrl" },
@@ -31,7 +46,6 @@ await build({
     js: '(function (exports, require, module, __filename) { const bundleUrl = require("node:url").pathToFileURL(__filename).href;',
   },
   footer: { js: "})" },
-  logLevel: "warning",
 });
 
 // Pure ASCII takes half the memory and is read without decoding; esbuild leaves regular expressions as they are.

@@ -82,4 +82,16 @@ export function addGatewayCommands(program: Command, { terminal, end }: CommandP
       const { examine } = await import("./doctor.js");
       end(await examine(self.optsWithGlobals(), terminal));
     });
+
+  program
+    .command("selftest")
+    .description("kill this very program again and again, between platforms of its own, and check the books")
+    .option("--kills <n>", "how often; some two seconds each", "20")
+    .option("--seed <n>", "the same seed is the same run", "1")
+    .option("--point <name...>", 'only there, for instance "after store"')
+    .option(...jsonOption)
+    .action(async (_, self: Command) => {
+      const { selftest } = await import("./selftest.js");
+      end(await selftest(self.opts(), terminal));
+    });
 }

@@ -6,6 +6,8 @@ import type { AddressInfo } from "node:net";
 type Message = { readonly role: string; readonly content: unknown; readonly tool_calls?: unknown };
 export type ModelFault = "429" | "500" | "cut";
 
+export type FakeModel = Awaited<ReturnType<typeof openFakeModel>>;
+
 /**
  * "say 12" is answered with "answer 12"; "do 12" first calls a tool that leaves a mark, then answers. Whatever else the
  * request holds does not matter: the answer depends on the last question only, so that a resumed turn gets the same.

@@ -1,23 +1,31 @@
 /**
  * The lab: the real daemon as a child process between a fake Telegram, a fake Discord and a fake model, killed again and
  * again, at chosen points or at random moments. Afterwards the books are checked: what was said, stored and told.
+ * `nanogate selftest` and `npm run chaos` are its doors.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { openSqliteLedger } from "../../src/gateway/ledger-sqlite.js";
-import { openSessions } from "../../src/session/open.js";
+import type { Lab, LabReport } from "../../src/cli/selftest.js";
+import { audit, labelledRepeats, type Said, toldFor } from "./audit.js";
+import {
+  awaitDeath,
+  configure,
+  type Daemon,
+  endDaemon,
+  type Fakes,
+  isRunning,
+  patienceMs,
+  startDaemon,
+} from "./daemon.js";
 import { startFakeDiscord } from "./fake-discord.js";
 import { openFakeModel } from "./fake-model.js";
 import { openFakeTelegram } from "./fake-telegram.js";
 import { createRandom } from "./random.js";
 
 /** Every place where the daemon can be made to die. */
-export const killPoints = [
+export const killPoints: Lab["killPoints"] = [
   ...["accept", "begin", "step", "tool start", "finish", "appended", "sending", "sent"].flatMap((what) => [
     `before ${what}`,
     `after ${what}`,
@@ -26,67 +34,104 @@ export const killPoints = [
   "after store",
   "before send",
   "after send",
-] as const;
+];
 
-export type LabOptions = {
-  readonly seed: number;
-  readonly kills: number;
-  /** After so many kills the daemon is left in peace, and the books are checked. */
-  readonly killsPerCheck?: number;
-  /** Only these points; otherwise all of them in turn, and random moments. */
-  readonly points?: readonly string[];
-  readonly onProgress?: (done: number, violations: readonly string[]) => void;
-};
+/** Killed at any moment, not at a point. */
+const random = "random";
+/** After so many kills the daemon is left in peace, and the books are checked. */
+const killsPerHouse = 20;
+/** A point that is not reached by then is not reached; the daemon is killed all the same. */
+const reachMs = 6000;
 
-export type LabReport = {
-  readonly kills: Readonly<Record<string, number>>;
-  readonly messages: number;
-  readonly labelledRepeats: number;
-  readonly violations: readonly string[];
-};
-
-type Said = { readonly number: string; readonly channel: "telegram" | "discord"; readonly chat: string };
-
-const program = fileURLToPath(new URL("../../bin/nanogate.js", import.meta.url));
-const patienceMs = 30_000;
-
-export async function runLab(options: LabOptions): Promise<LabReport> {
-  const kills: Record<string, number> = {};
+export const runLab: Lab["runLab"] = async ({ kills, seed, points = [...killPoints, random], onKill, signal }) => {
+  const killed: Record<string, number> = {};
   const violations: string[] = [];
+  const evidence: string[] = [];
+  let done = 0;
   let messages = 0;
-  let labelledRepeats = 0;
-  const perCheck = options.killsPerCheck ?? 20;
-  const points: readonly string[] = options.points ?? [...killPoints, "random"];
-  for (let done = 0; done < options.kills; done += perCheck) {
+  let repeats = 0;
+  while (done < kills) {
+    // The points follow from the seed too, so that one house can be built again alone.
+    const houseSeed = seed + done;
     const plan = Array.from(
-      { length: Math.min(perCheck, options.kills - done) },
-      (_, at) => points[(done + at) % points.length] ?? "random",
+      { length: Math.min(killsPerHouse, kills - done) },
+      (_, at) => points[(houseSeed + at) % points.length] ?? random,
     );
-    const report = await oneHouse(options.seed + done, plan);
-    for (const point of report.killed) kills[point] = (kills[point] ?? 0) + 1;
-    messages += report.messages;
-    labelledRepeats += report.labelledRepeats;
-    violations.push(...report.violations.map((text) => `seed ${options.seed + done}: ${text}`));
-    options.onProgress?.(done + plan.length, violations);
+    const house = await oneHouse(houseSeed, plan, signal, (point) => {
+      killed[point] = (killed[point] ?? 0) + 1;
+      done++;
+      onKill?.(done, violations.length);
+    });
+    messages += house.messages;
+    repeats += house.labelledRepeats;
+    violations.push(...house.violations.map((text) => `seed ${houseSeed}: ${text}`));
+    if (house.evidence !== undefined) evidence.push(house.evidence);
   }
-  return { kills, messages, labelledRepeats, violations };
-}
+  return { kills: killed, messages, labelledRepeats: repeats, violations, evidence };
+};
+
+type HouseReport = Pick<LabReport, "messages" | "labelledRepeats" | "violations"> & {
+  /** Where everything lies, if something was wrong. */
+  readonly evidence: string | undefined;
+};
 
 /** One home, one chain of lives, one check of the books. */
-async function oneHouse(seed: number, plan: readonly string[]) {
-  const random = createRandom(seed);
-  const home = mkdtempSync(join(tmpdir(), "nanogate-lab-"));
+async function oneHouse(
+  seed: number,
+  plan: readonly string[],
+  signal: AbortSignal | undefined,
+  onKill: (point: string) => void,
+): Promise<HouseReport> {
+  const place = mkdtempSync(join(tmpdir(), "nanogate-lab-"));
   const [telegram, discord, model] = await Promise.all([openFakeTelegram(), startFakeDiscord(), openFakeModel()]);
-  const others = [discord.person("ann"), discord.person("bob")];
-  const rooms = others.map((one) => [discord.addPrivateChat(one), one] as const);
-  const said: Said[] = [];
-  const killed: string[] = [];
-  const codes: (number | null)[] = [];
-  configure(home, { telegram, discord, model });
+  const fakes = { telegram, discord, model };
+  let broken = false;
+  try {
+    const { said, oddEnds } = await liveAndDie(place, seed, plan, fakes, signal, onKill);
+    const violations = [...oddEnds, ...(await audit(join(place, "home"), said, fakes, plan.length))];
+    broken = violations.length > 0;
+    if (broken) keepEvidence(place, { seed, plan, violations, said }, fakes);
+    return {
+      messages: said.length,
+      labelledRepeats: labelledRepeats(fakes),
+      violations,
+      evidence: broken ? place : undefined,
+    };
+  } finally {
+    await Promise.all([telegram.close(), discord.close()]);
+    model.close();
+    if (!broken) rmSync(place, { recursive: true, force: true });
+  }
+}
 
+/** What was said in all those lives, and which of them ended in a way nobody wanted. */
+async function liveAndDie(
+  place: string,
+  seed: number,
+  plan: readonly string[],
+  fakes: Fakes,
+  signal: AbortSignal | undefined,
+  onKill: (point: string) => void,
+): Promise<{ readonly said: readonly Said[]; readonly oddEnds: readonly string[] }> {
+  const { telegram, discord, model } = fakes;
+  const home = join(place, "home");
+  const chance = createRandom(seed);
+  const rooms = ["ann", "bob"].map((name) => {
+    const person = discord.person(name);
+    return [discord.addPrivateChat(person), person] as const;
+  });
+  const said: Said[] = [];
+  const oddEnds: string[] = [];
+  let alive: Daemon | undefined;
+  configure(home, fakes);
+
+  const start = (kill?: string): Daemon => {
+    signal?.throwIfAborted();
+    return (alive = startDaemon(home, join(place, "daemon.log"), kill));
+  };
   const newText = (): { number: string; text: string } => {
     const number = String(said.length + 1).padStart(4, "0");
-    return { number, text: `${random.oneOf(["say", "do"])} ${number}` };
+    return { number, text: `${chance.oneOf(["say", "do"])} ${number}` };
   };
   const speakOnDiscord = ([room, person]: (typeof rooms)[number]): void => {
     const { number, text } = newText();
@@ -94,160 +139,57 @@ async function oneHouse(seed: number, plan: readonly string[]) {
     said.push({ number, channel: "discord", chat: room });
   };
   const speak = (): void => {
-    if (random.below(2) === 0) return speakOnDiscord(random.oneOf(rooms));
+    if (chance.below(2) === 0) return speakOnDiscord(chance.oneOf(rooms));
     const { number, text } = newText();
-    const chat = random.oneOf([501, 502]);
+    const chat = chance.oneOf([501, 502]);
     telegram.say(chat, text);
     said.push({ number, channel: "telegram", chat: String(chat) });
   };
-  const isTold = ({ number, channel }: Said): boolean =>
-    channel === "telegram"
-      ? telegram.sent.some(({ text }) => text.includes(`answer ${number}`))
-      : discord.posts.some(({ content }) => content.includes(`answer ${number}`));
-  const allTold = async (daemon: ChildProcess): Promise<void> => {
+  const allTold = async (daemon: Daemon): Promise<void> => {
     const late = Date.now() + patienceMs;
-    while (!said.every(isTold) && Date.now() < late && daemon.exitCode === null) await wait(25);
+    const isOver = (): boolean => said.every((one) => toldFor(one, fakes).length > 0) || daemon.exitCode !== null;
+    while (!isOver() && Date.now() < late && !signal?.aborted) await wait(25);
   };
-
-  /** Long enough to answer everything; its exit code. */
-  const peacefulLife = async (): Promise<number | null> => {
-    const daemon = start(home, undefined);
+  /** Long enough to answer everything. */
+  const peacefulLife = async (): Promise<void> => {
+    const daemon = start();
     await isRunning(daemon);
     await allTold(daemon);
     await wait(50);
-    return ended(daemon);
+    const code = await endDaemon(daemon);
+    if (code !== 0) oddEnds.push(`a peaceful life ended with ${code}, not 0`);
   };
 
   try {
     // Discord tells nobody of private chats that began while nobody was there; they have to be known first.
-    const first = start(home, undefined);
-    await discord.until(() => discord.isConnected(), "the first login");
+    const first = start();
+    await discord.until(() => discord.isConnected(), "the first login", patienceMs);
     for (const room of rooms) speakOnDiscord(room);
     await allTold(first);
-    await ended(first);
-    for (const point of plan) {
-      const daemon = start(home, point === "random" ? undefined : `${point}#${1 + random.below(3)}`);
+    await endDaemon(first);
+    for (const [at, point] of plan.entries()) {
+      const daemon = start(point === random ? undefined : `${point}#${1 + chance.below(3)}`);
       for (let count = 0; count < 3; count++) speak();
-      if (random.below(4) === 0) model.fail(random.oneOf(["429", "500", "cut"]));
-      const moment = point === "random" ? 400 + random.below(1500) : 6000;
-      const died = await Promise.race([once(daemon, "exit").then(() => true), wait(moment).then(() => false)]);
-      if (!died) {
-        daemon.kill("SIGKILL");
-        await once(daemon, "exit");
-      }
-      killed.push(point);
+      if (chance.below(4) === 0) model.fail(chance.oneOf(["429", "500", "cut"]));
+      const death = await awaitDeath(daemon, point === random ? 400 + chance.below(1500) : reachMs);
+      if (death === "by itself") oddEnds.push(`${point}: the daemon ended by itself with ${daemon.exitCode}`);
+      onKill(death === "at the point" ? point : random);
       // A message that is at work in three deaths in a row is put aside, rightly; two are survived.
-      if (killed.length % 2 === 0) codes.push(await peacefulLife());
+      if (at % 2 === 1) await peacefulLife();
     }
-    codes.push(await peacefulLife());
-    const violations = await audit(home, said, { telegram, discord }, killed.length);
-    for (const code of codes) if (code !== 0) violations.push(`a peaceful life ended with ${code}, not 0`);
-    const labelledRepeats = telegram.sent.filter(({ text }) => text.includes("↻")).length;
-    return { killed, messages: said.length, labelledRepeats, violations };
+    await peacefulLife();
+    return { said, oddEnds };
   } finally {
-    await Promise.all([telegram.close(), discord.close()]);
-    model.close();
-    rmSync(home, { recursive: true, force: true });
+    alive?.kill("SIGKILL");
   }
 }
 
-type Fakes = {
-  readonly telegram: Awaited<ReturnType<typeof openFakeTelegram>>;
-  readonly discord: Awaited<ReturnType<typeof startFakeDiscord>>;
-  readonly model: Awaited<ReturnType<typeof openFakeModel>>;
-};
-
-function configure(home: string, { telegram, discord, model }: Fakes): void {
-  mkdirSync(home, { recursive: true });
-  const config = {
-    agents: { defaults: { provider: "custom", model: "lab" } },
-    providers: { custom: { apiKey: "lab", apiBase: model.url } },
-    channels: {
-      sendProgress: false,
-      telegram: { enabled: true, token: telegram.token, apiRoot: telegram.url, allowFrom: ["*"] },
-      discord: { enabled: true, token: discord.token, apiRoot: discord.apiRoot, allowFrom: ["*"] },
-    },
-    gateway: { port: 0, graceSeconds: 5 },
-  };
-  writeFileSync(join(home, "config.json"), JSON.stringify(config));
-}
-
-function start(home: string, kill: string | undefined): ChildProcess {
-  const env = { PATH: process.env["PATH"], HOME: home, ...(kill !== undefined && { NANOGATE_LAB_KILL: kill }) };
-  const log = process.env["NANOGATE_LAB_LOG"] === undefined ? "ignore" : "inherit";
-  return spawn(process.execPath, [program, "gateway", "--home", home], { env, stdio: ["ignore", "pipe", log] });
-}
-
-/** Resolves when the daemon says that it runs; before that a signal would end it like any other program. */
-function isRunning(daemon: ChildProcess): Promise<void> {
-  return new Promise<void>((resolve) => {
-    daemon.stdout?.on("data", (text: Buffer) => {
-      if (text.includes("is running")) resolve();
-    });
-    daemon.once("exit", () => resolve());
-  });
-}
-
-/** Asks the daemon to end; its exit code, or null if it had to be killed. */
-async function ended(daemon: ChildProcess): Promise<number | null> {
-  const exit = once(daemon, "exit") as Promise<[number | null]>;
-  daemon.kill("SIGTERM");
-  const timer = setTimeout(() => daemon.kill("SIGKILL"), patienceMs);
-  const [code] = await exit;
-  clearTimeout(timer);
-  return code;
-}
-
-/** What must be true whatever was killed when. */
-async function audit(
-  home: string,
-  said: readonly Said[],
-  { telegram, discord }: Omit<Fakes, "model">,
-  kills: number,
-): Promise<string[]> {
-  const violations: string[] = [];
-  const ledger = await openSqliteLedger({ file: join(home, "state", "ledger.sqlite"), now: Date.now, reach: () => {} });
-  const entries = await ledger.reports.entries("all", 100_000);
-  await ledger.close();
-  const sessions = openSessions({ workspace: join(home, "workspace") });
-  for (const { number, channel, chat } of said) {
-    const mine = entries.filter(({ text }) => text.endsWith(` ${number}`));
-    if (mine.length !== 1) violations.push(`${number}: ${mine.length} entries in the ledger`);
-    if (mine[0]?.outcome !== "answered") violations.push(`${number}: outcome ${mine[0]?.outcome} (${mine[0]?.reason})`);
-    const session = await sessions.getOrCreate(`${channel}:${chat}`);
-    const rows = session.slice(0);
-    const questions = rows.flatMap(({ role, content }, at) =>
-      role === "user" && String(content).endsWith(` ${number}`) ? [at] : [],
-    );
-    const answers = rows.flatMap(({ role, content }, at) =>
-      role === "assistant" && content === `answer ${number}` ? [at] : [],
-    );
-    if (questions.length !== 1 || answers.length !== 1) {
-      violations.push(`${number}: stands ${questions.length} times in the session, answered ${answers.length} times`);
-    } else if (
-      (answers[0] ?? 0) <= (questions[0] ?? 0) ||
-      rows.slice((questions[0] ?? 0) + 1, answers[0]).some(({ role }) => role === "user")
-    ) {
-      violations.push(`${number}: its turn is not whole and in order`);
-    }
-    const told =
-      channel === "telegram"
-        ? telegram.sent.filter(({ text }) => text.includes(`answer ${number}`)).map(({ text }) => text)
-        : discord.posts.filter(({ content }) => content.includes(`answer ${number}`)).map(({ content }) => content);
-    const unlabelled = told.filter((text) => !text.includes("↻"));
-    if (told.length === 0) violations.push(`${number}: never told`);
-    if (unlabelled.length > 1) violations.push(`${number}: told ${unlabelled.length} times without saying so`);
-    if (channel === "discord" && told.length > 1) violations.push(`${number}: Discord shows it ${told.length} times`);
-  }
-  await sessions.close();
-  const labelled = telegram.sent.filter(({ text }) => text.includes("↻")).length;
-  if (labelled > kills) violations.push(`${labelled} labelled repeats for ${kills} kills`);
-  const marks = join(home, "workspace", "marks.txt");
-  const runs = existsSync(marks) ? readFileSync(marks, "utf8").trim().split("\n") : [];
-  for (const number of new Set(runs)) {
-    const count = runs.filter((run) => run === number).length;
-    if (count > 1) violations.push(`${number}: its tool ran ${count} times`);
-  }
-  violations.push(...discord.violations.map((text) => `Discord: ${text}`));
-  return violations;
+/** Beside the home and the daemon's log: what was planned, said and seen. */
+function keepEvidence(place: string, report: object, { telegram, discord, model }: Fakes): void {
+  const write = (name: string, value: unknown): void =>
+    writeFileSync(join(place, name), `${JSON.stringify(value, undefined, 2)}\n`);
+  write("report.json", report);
+  write("telegram.json", { sent: telegram.sent, calls: telegram.calls, pending: telegram.pending() });
+  write("discord.json", { posts: discord.posts, requests: discord.requests, logins: discord.logins });
+  write("model.json", { asked: model.asked });
 }

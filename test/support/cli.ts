@@ -71,7 +71,7 @@ export async function buildProgram(): Promise<void> {
   const building = join(root, "dist", ".building");
   mkdirSync(join(root, "dist"), { recursive: true });
   for (let waited = 0; ; waited += 100) {
-    if (changedAt(built) > newestIn(join(root, "src"))) return;
+    if (changedAt(built) > Math.max(newestIn(join(root, "src")), newestIn(join(root, "test", "lab")))) return;
     try {
       mkdirSync(building);
       break;
