@@ -7,7 +7,7 @@ import { addGatewayCommands } from "./gateway-commands.js";
 import { addMemoryCommand } from "./memory.js";
 import { addSessionsCommand } from "./sessions.js";
 import { addStartCommand } from "./start.js";
-import { exit, NotFound, processTerminal, type Terminal } from "./terminal.js";
+import { exit, NotFound, WrongUse, processTerminal, type Terminal } from "./terminal.js";
 
 export async function main(args: readonly string[], terminal: Terminal = processTerminal()): Promise<number> {
   let code: number = exit.ok;
@@ -35,6 +35,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
     }
     if (!(error instanceof UserError)) throw error;
     terminal.err(`nanogate: ${error.message}\n  → ${error.fix}\n`);
+    if (error instanceof WrongUse) return exit.usage;
     return error instanceof NotFound ? exit.notFound : exit.failed;
   }
 }

@@ -12,6 +12,11 @@ export class NotFound extends UserError {
   override readonly name = "NotFound";
 }
 
+/** A command was given something it cannot take. */
+export class WrongUse extends UserError {
+  override readonly name = "WrongUse";
+}
+
 /** What every command is given: where to print, and a way to end with another exit code than 0. */
 export type CommandParts = { readonly terminal: Terminal; readonly end: (code: number) => void };
 
@@ -90,7 +95,7 @@ export function createProgress(terminal: Terminal, what: string) {
 export function positive(text: string, option: string): number {
   const value = Number(text);
   if (Number.isInteger(value) && value > 0) return value;
-  throw new UserError(
+  throw new WrongUse(
     `${option} must be a whole number above 0, not ${JSON.stringify(text)}.`,
     `For instance ${option} 20.`,
   );

@@ -122,6 +122,6 @@ describe("nanogate ledger", () => {
     const discard = await runMain(["ledger", "discard", "1", "--home", home]);
     expect(discard.err).toContain("nothing to discard");
     expect((await runMain(["ledger", "retry", "nope", "--home", home])).code).toBe(4);
-    expect((await runMain(["ledger", "--limit", "x", "--home", home])).code).toBe(1);
+    expect((await runMain(["ledger", "--limit", "x", "--home", home])).code).toBe(2);
   });
 });

@@ -103,7 +103,7 @@ describe("sessions show", () => {
   it.each(["0", "-1", "many", "1.5"])("refuses %s rows", async (count) => {
     const { run } = await homeWith({ "telegram:1": ["a"] });
     const { code, err } = await run("show", "telegram:1", `--rows=${count}`);
-    expect([code, err]).toEqual([1, expect.stringContaining("--rows must be a whole number above 0")]);
+    expect([code, err]).toEqual([2, expect.stringContaining("--rows must be a whole number above 0")]);
   });
 
   it("of a session that is not there ends with 4 and a guess", async () => {
