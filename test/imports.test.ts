@@ -1,4 +1,4 @@
-/** Imports follow the arrows of the layout, never back: cli → app → http → gateway → channels | agent → cron | session | providers → util. */
+/** Imports follow the arrows of the layout, never back: cli → app → http → gateway → channels | agent → cron → session | providers → util. */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,7 +13,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   util: ["message", "world"],
   session: ["message", "world", "util"],
   providers: ["message", "world", "util"],
-  cron: ["message", "world", "util"],
+  cron: ["message", "world", "util", "session"],
   config: ["message", "world", "util", "session", "providers"],
   agent: ["message", "world", "util", "cron", "session", "providers"],
   channels: ["message", "world", "util", "session", "providers"],
