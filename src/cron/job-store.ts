@@ -117,7 +117,9 @@ export function createJobStore(parts: JobStoreParts): OpenJobStore {
     enable: (id, enabled) =>
       edit(id, (entry) => {
         const found = reading(entry);
-        const next = enabled && found.kind === "job" ? nextRun(found.job.schedule, now()) : undefined;
+        const job = found.kind === "job" && enabled ? found.job : undefined;
+        // nanobot begins an interval anew; ours goes on where it was, as when it is restarted.
+        const next = job && nextRun(job.schedule, now(), { anchorMs: job.createdAtMs });
         return enabledEntry(entry, enabled, now(), next);
       }),
 

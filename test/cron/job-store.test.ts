@@ -27,10 +27,11 @@ describe("after the same events the file is v0.1.4.post4's, byte for byte", asyn
     "add-unknown-tz": "nothing is written where nothing has changed",
     "add-tz-on-every": "our words for a schedule have no zone there",
     "restart-recomputes": "a restart puts nothing off",
+    "disable-enable": "nor does a pause",
   };
   const cases = (await names(version)).filter((name) => !name.startsWith("load-"));
 
-  it("for every case but the six listed", () => {
+  it("for every case but the seven listed", () => {
     expect(cases).toHaveLength(22);
     expect(cases).toEqual(expect.arrayContaining(Object.keys(differs)));
   });
@@ -54,6 +55,14 @@ describe("after the same events the file is v0.1.4.post4's, byte for byte", asyn
     const shop = await openStore();
     for (const op of ops) await expect(perform(shop, op)).rejects.toThrow(reason);
     expect(existsSync(shop.path("cron/jobs.json"))).toBe(false);
+  });
+
+  it("disable-enable: an interval goes on where it was", async () => {
+    const { ops } = await caseOf<OpsCase>(version, "disable-enable");
+    const shop = await openStore();
+    for (const op of ops) await perform(shop, op);
+    const theirs = await jobsOf(version, "disable-enable");
+    expect(await shop.read()).toBe(theirs.replace(`: ${start + 750 + 1000}`, `: ${start + 1000}`));
   });
 
   it("restart-recomputes: a restart changes nothing, so that nothing is put off or forgotten", async () => {
