@@ -100,7 +100,9 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
     ...[...supervised].map(([name, { channel }]) => [name, channel] as const),
   ]);
   const lanes = createLanes({ limit: settings.gateway.maxConcurrentTurns });
+  const unwritten = new Map<string, string>();
   const delivery = createDelivery({
+    unwritten,
     outbox: ledger.outbox,
     channels,
     now,
@@ -110,6 +112,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
     arrived: outgoing.arrived,
   });
   gateway = createGateway({
+    unwritten,
     ledger,
     channels,
     access,
@@ -134,6 +137,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
     channels: () => [...supervised.values()].map((one) => one.status()),
     version,
     model: app.modelName,
+    unwritten,
   });
   const running = gateway;
   const openDoor = async (): Promise<RequestListener> => {

@@ -39,6 +39,9 @@ function inWords(terminal: Terminal, home: string, status: Status, now: number):
     `  lanes    ${lanes.lanes} in use, ${lanes.queued} message(s) at work or waiting`,
     `  backlog  ${open} open${waiting}, ${unsent} to be sent`,
     `  trouble  ${dead} put aside, ${outcomes["failed"] ?? 0} failed${troubles > 0 ? " (see `nanogate ledger`)" : ""}`,
+    ...Object.entries(status.unwritten ?? {}).map(([what, why]) =>
+      styled(terminal, "red", `  ${what} cannot be written: ${spelledOut(why)}`),
+    ),
     "",
     channels.length === 0
       ? "  No channel is connected: `nanogate init` does that."

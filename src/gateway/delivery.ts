@@ -6,16 +6,13 @@ import { SendFailure } from "../channels/channel.js";
 import type { Address, Outbound } from "../message.js";
 import { keyOf } from "../message.js";
 import { reasonOf } from "../util/errors.js";
-import type { Log } from "../world.js";
 import type { Outbox, Part, PartChange } from "./ledger.js";
-import { createPersist } from "./persist.js";
+import { createPersist, type PersistParts } from "./persist.js";
 
-export type DeliveryParts = {
+export type DeliveryParts = Omit<PersistParts, "ending"> & {
   readonly outbox: Outbox;
   readonly channels: ReadonlyMap<string, Channel>;
   readonly now: () => number;
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  readonly log: Log;
   readonly reach: (point: string) => void;
   /** Told what has arrived: nobody needs it any more. */
   readonly arrived?: (message: Outbound) => Promise<void>;
@@ -66,7 +63,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
   const stopped = new AbortController();
   // Every chat that something is sent to listens.
   setMaxListeners(0, stopped.signal);
-  const persist = createPersist({ sleep, log, ending: stopped.signal });
+  const persist = createPersist({ ...parts, ending: stopped.signal });
 
   const deliver = async (to: Address): Promise<void> => {
     for (;;) {

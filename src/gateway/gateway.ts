@@ -36,16 +36,19 @@ export type Gateway = {
   shutdown(graceMs: number): Promise<void>;
 };
 
+/** The reason of a message that was turned away because its session has enough to do. */
+export const tooManyWaiting = "too many messages waiting";
+
 const busy =
   "I am still busy with your earlier messages and did not take this one. Please send it again a little later.";
 
 export function createGateway(parts: GatewayParts): Gateway {
-  const { ledger, lanes, delivery, agent, live, settings, sleep, log } = parts;
+  const { ledger, lanes, delivery, agent, live, settings, log } = parts;
   const { inbox, journal, outbox } = ledger;
   let closing = false;
   const ended = new AbortController();
   setMaxListeners(0, ended.signal);
-  const persist = createPersist({ sleep, log, ending: ended.signal });
+  const persist = createPersist({ ...parts, ending: ended.signal });
   const split = createSplit(parts.channels);
   const work = createWork({ ...parts, ending: ended.signal });
   /** Items that are queued or at work. */
@@ -101,7 +104,7 @@ export function createGateway(parts: GatewayParts): Gateway {
     });
 
   const refuse = (item: Item): Promise<void> =>
-    answer(item, { kind: "failed", reason: "too many messages waiting" }, async () => busy);
+    answer(item, { kind: "failed", reason: tooManyWaiting }, async () => busy);
 
   const acceptOwn = async (message: Inbound): Promise<"accepted" | "repeat"> => {
     const item = await inbox.accept(message, message.session ?? keyOf(message.from));

@@ -11,6 +11,8 @@ export type HealthParts = {
   readonly version: string;
   /** Who answers. */
   readonly model: string;
+  /** What cannot be written right now, and why. */
+  readonly unwritten: ReadonlyMap<string, string>;
 };
 
 export type HealthAnswer = { readonly code: number; readonly type: string; readonly body: string };
@@ -25,10 +27,12 @@ export type Status = {
   readonly channels: readonly ChannelStatus[];
   readonly lanes: { readonly lanes: number; readonly queued: number };
   readonly ledger: Awaited<ReturnType<Ledger["reports"]["summary"]>>;
+  /** What cannot be written right now, and why: a full disk, a file that is in the way. */
+  readonly unwritten: Readonly<Record<string, string>>;
   readonly residentBytes: number;
 };
 
-export function createHealth({ ledger, lanes, channels, version, model }: HealthParts) {
+export function createHealth({ ledger, lanes, channels, version, model, unwritten }: HealthParts) {
   const delay = monitorEventLoopDelay({ resolution: 20 });
   delay.enable();
 
@@ -44,6 +48,7 @@ export function createHealth({ ledger, lanes, channels, version, model }: Health
     ...readiness(),
     lanes: lanes.load(),
     ledger: await ledger.reports.summary(),
+    unwritten: Object.fromEntries(unwritten),
     residentBytes: process.memoryUsage.rss(),
   });
 
@@ -80,6 +85,7 @@ export function createHealth({ ledger, lanes, channels, version, model }: Health
     gauge("lanes", "Sessions at work or waiting", [[now.lanes.lanes, {}]]);
     gauge("queued", "Messages at work or waiting", [[now.lanes.queued, {}]]);
     gauge("unsent", "Messages waiting to be sent", [[now.ledger.unsent, {}]]);
+    gauge("unwritten", "Writes that fail and are tried again", [[unwritten.size, {}]]);
     const { oldestOpenAt } = now.ledger;
     const openSeconds = oldestOpenAt === undefined ? 0 : Math.max(0, Date.now() - oldestOpenAt) / 1000;
     gauge("oldest_open_seconds", "How long the oldest message without an outcome is here", [[openSeconds, {}]]);

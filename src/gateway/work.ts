@@ -5,13 +5,12 @@ import type { Channel } from "../channels/channel.js";
 import { type Address, nothingToSay, type Outbound, type Row, type SessionKey } from "../message.js";
 import { ModelError } from "../providers/provider.js";
 import { reasonOf } from "../util/errors.js";
-import type { Log } from "../world.js";
 import type { CommandResult } from "./commands.js";
 import type { Delivery } from "./delivery.js";
 import { type Aside, Stopped } from "./lanes.js";
 import type { FinishedTurn, Item, Ledger, Outcome, Step } from "./ledger.js";
 import type { Live } from "./live.js";
-import { createPersist, type Persist } from "./persist.js";
+import { createPersist, type Persist, type PersistParts } from "./persist.js";
 import { createPreviews, type Preview } from "./preview.js";
 
 /** What thinks. */
@@ -24,7 +23,7 @@ export type Agent = {
   stopSubagents(session: SessionKey): number;
 };
 
-export type WorkParts = {
+export type WorkParts = PersistParts & {
   readonly ledger: Ledger;
   readonly channels: ReadonlyMap<string, Channel>;
   readonly delivery: Delivery;
@@ -32,11 +31,7 @@ export type WorkParts = {
   readonly live: Live;
   readonly settings: { readonly sendProgress: boolean; readonly sendToolHints: boolean };
   readonly now: () => number;
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  readonly log: Log;
   readonly reach: (point: string) => void;
-  /** The process ends: what could not be written by then is left for the next one. */
-  readonly ending: AbortSignal;
 };
 
 /** A message that has brought the process down so often is given up. */
@@ -81,7 +76,7 @@ export const ending = (item: Item, outcome: Outcome, messages: readonly Outbound
 export function createWork(parts: WorkParts) {
   const { ledger, channels, delivery, agent, live, settings, now, sleep, log, reach } = parts;
   const { journal, outbox } = ledger;
-  const persist = createPersist({ sleep, log, ending: parts.ending });
+  const persist = createPersist(parts);
   const split = createSplit(channels);
   const openPreview = createPreviews({ channels, outbox, now, sleep, log });
 
@@ -160,7 +155,8 @@ export function createWork(parts: WorkParts) {
         : event.kind === "tool-call" && settings.sendToolHints
           ? event.hint
           : undefined;
-    if (text === undefined || item.message.quiet) return;
+    // Who looks on has seen it already.
+    if (text === undefined || item.message.quiet || channels.get(item.message.from.channel)?.isWatched) return;
     await outbox.add(split(item.message.from, text), item);
     delivery.wake(item.message.from);
   };
@@ -210,7 +206,7 @@ export function createWork(parts: WorkParts) {
 
   return async function work(item: Item, signal: AbortSignal, aside: Aside): Promise<void> {
     // While the disk is full this lane waits, and the next message of the chat behind it; others may work.
-    const write = createPersist({ sleep: (ms, end) => aside(() => sleep(ms, end)), log, ending: parts.ending });
+    const write = createPersist({ ...parts, sleep: (ms, end) => aside(() => sleep(ms, end)) });
     const stopTyping = showTyping(item.message);
     try {
       const result = await finished(item, signal, write);

@@ -18,12 +18,14 @@ async function openHealth(...states: ChannelStatus["state"][]) {
     restarts: at,
     reason: undefined,
   }));
+  const unwritten = new Map<string, string>();
   const health = createHealth({
     ledger,
     lanes: createLanes({ limit: 1 }),
     channels: () => channels,
     version: "1.2.3",
     model: "m",
+    unwritten,
   });
   const guard = { host: "127.0.0.1", names: [], origins: [] };
   const openDoor = async () => (_: IncomingMessage, response: ServerResponse) => void response.writeHead(404).end("{}");
@@ -35,6 +37,7 @@ async function openHealth(...states: ChannelStatus["state"][]) {
   });
   return {
     ledger,
+    unwritten,
     get: async (path: string, method = "GET") => {
       const response = await fetch(`http://127.0.0.1:${server.port}${path}`, { method });
       const text = await response.text();
@@ -70,6 +73,15 @@ describe("health", () => {
       lanes: { lanes: 0, queued: 0 },
       ledger: { open: 1, unsent: 0, dead: 0 },
     });
+  });
+
+  it("tells what cannot be written, until it can", async () => {
+    const { get, unwritten } = await openHealth("up");
+    unwritten.set("The session telegram:42", "EACCES: permission denied");
+    expect((await get("/status")).json()).toMatchObject({
+      unwritten: { "The session telegram:42": "EACCES: permission denied" },
+    });
+    expect((await get("/metrics")).text).toContain("nanogate_unwritten 1");
   });
 
   it("/metrics is Prometheus text", async () => {
