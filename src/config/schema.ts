@@ -11,6 +11,7 @@ import {
   textMap,
   whole,
 } from "../util/settings.js";
+import { isZone } from "../util/zone.js";
 
 const provider = section({
   apiKey: z._default(maybeText(), ""),
@@ -29,6 +30,11 @@ const agentDefaults = optionalSection({
   reasoningEffort: z._default(maybeText(), ""),
   contextWindowTokens: z._default(whole(1024), 65_536),
   toolResultMaxChars: z._default(whole(1), 4000),
+  /** Of times that name none; empty: the machine's. */
+  timezone: z._default(
+    maybeText().check(z.refine((zone) => zone === "" || isZone(zone), "must be a time zone like Europe/Berlin")),
+    "",
+  ),
   toolCompaction: z._default(z.enum(["store", "view", "off"], "must be one of store, view, off"), "view"),
 });
 
@@ -77,12 +83,20 @@ export const configSchema = section({
   memory: optionalSection({
     scope: z._default(z.enum(["workspace", "chat"], "must be workspace or chat"), "workspace"),
   }),
+  /** How jobs are treated that do not say otherwise. */
+  cron: optionalSection({
+    misfire: z._default(z.enum(["skip", "once", "all"], "must be one of skip, once, all"), "once"),
+    graceHours: z._default(decimal().check(z.gte(0, "must be at least 0")), 24),
+    overlap: z._default(z.enum(["skip", "wait"], "must be skip or wait"), "skip"),
+    limitMinutes: z._default(decimal().check(z.gt(0, "must be more than 0")), 10),
+    retries: z._default(whole(0), 0),
+  }),
 });
 
 export type Config = z.infer<typeof configSchema>;
 
 /** Root keys that only we know. */
-export const ownRoots: ReadonlySet<string> = new Set(["sessions", "memory"]);
+export const ownRoots: ReadonlySet<string> = new Set(["sessions", "memory", "cron"]);
 
 /** Root keys of any nanobot, and our own. Another one is surely a typo. */
 export const knownRoots: ReadonlySet<string> = new Set([

@@ -47,6 +47,7 @@ describe("settings", () => {
       tools: { exec: { enable: true, timeout: 60 } },
       sessions: { driver: "jsonl", segmentSize: 500 },
       memory: { scope: "workspace" },
+      cron: { misfire: "once", graceHours: 24, overlap: "skip", limitMinutes: 10, retries: 0 },
     });
   });
 
@@ -227,7 +228,7 @@ describe("a wrong configuration stops with the place and the fix", () => {
     [
       "a root key like no other",
       { own: { zzz: 1 } },
-      "nanogate.json: nobody knows the key zzz.\n→ Use one of agents, providers, channels, gateway, tools, sessions, memory.",
+      "nanogate.json: nobody knows the key zzz.\n→ Use one of agents, providers, channels, gateway, tools, sessions, memory, cron.",
     ],
     [
       "a typo in our own section",
@@ -288,6 +289,21 @@ describe("a wrong configuration stops with the place and the fix", () => {
       "a choice nobody offers",
       { own: { memory: { scope: "all" } } },
       wrongValue('memory.scope must be workspace or chat, not "all"', "nanogate.json"),
+    ],
+    [
+      "a zone that is none",
+      { own: { agents: { defaults: { timezone: "Mars/Base" } } } },
+      wrongValue('agents.defaults.timezone must be a time zone like Europe/Berlin, not "Mars/Base"', "nanogate.json"),
+    ],
+    [
+      "a way to treat jobs that nobody knows",
+      { own: { cron: { overlap: "queue" } } },
+      wrongValue('cron.overlap must be skip or wait, not "queue"', "nanogate.json"),
+    ],
+    [
+      "jobs without any time",
+      { own: { cron: { limitMinutes: 0 } } },
+      wrongValue("cron.limitMinutes must be more than 0, not 0", "nanogate.json"),
     ],
     [
       "a wrong variable",
