@@ -9,6 +9,10 @@ export type Command = {
   readonly args: readonly string[];
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
+  /** What it reads; absent: nothing. */
+  readonly input?: string;
+  /** The name by which {@link endLeftover} finds what is left of it; absent: nobody will ask. */
+  readonly id?: string;
 };
 
 export type ProcessGroup = {
@@ -25,27 +29,37 @@ const patienceMs = 500;
 /** Who multiplies faster than we look cannot be frozen, only killed. */
 const mostRounds = 20;
 
-export function startGroup({ program, args, folder, env }: Command): ProcessGroup {
-  const id = randomUUID();
-  const mark = `NANOGATE_EXEC=${id}`;
+/** In the environment of everything that a command starts. */
+const markOf = (id: string): string => `NANOGATE_EXEC=${id}`;
+
+export function startGroup({ program, args, folder, env, input, id = randomUUID() }: Command): ProcessGroup {
   const child = spawn(program, [...args], {
     cwd: folder,
     env: { ...env, NANOGATE_EXEC: id },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
     detached: true,
   });
-  const { pid } = child;
+  // Who does not read to the end need not.
+  child.stdin?.on("error", () => {}).end(input);
+  return { child, end: createEnding(child.pid, markOf(id)) };
+}
 
+/**
+ * Ends what a process that is dead now has started under this id and could not end itself. Only where the system tells
+ * who carries the mark.
+ */
+export const endLeftover = (id: string): Promise<void> => createEnding(undefined, markOf(id))();
+
+function createEnding(pid: number | undefined, mark: string): () => Promise<void> {
   /** Everyone ever seen, because a child whose parent has died can no longer be told by its parents. */
   const known = new Map<number, Member>();
 
   /** Sends to the group and to those who left it. False: nobody is there. */
   const signalAll = async (...signals: NodeJS.Signals[]): Promise<boolean> => {
-    if (pid === undefined) return false;
     const alive = await members(pid, mark, known);
-    const targets = [-pid, ...(alive ?? [])];
+    const targets = [...(pid === undefined ? [] : [-pid]), ...(alive ?? [])];
     for (const signal of signals) for (const target of targets) send(target, signal);
-    return alive === undefined ? send(-pid, 0) : alive.length > 0;
+    return alive === undefined ? pid !== undefined && send(-pid, 0) : alive.length > 0;
   };
 
   /** Nobody moves until all are found: who is born between the look and the blow would lose the parent we know it by. */
@@ -65,16 +79,13 @@ export function startGroup({ program, args, folder, env }: Command): ProcessGrou
     return false;
   };
 
-  return {
-    child,
-    async end() {
-      if (!(await freezeAll())) return;
-      await signalAll("SIGTERM", "SIGCONT");
-      if (await wait(graceMs)) return;
-      await freezeAll();
-      await signalAll("SIGKILL");
-      await wait(patienceMs);
-    },
+  return async () => {
+    if (!(await freezeAll())) return;
+    await signalAll("SIGTERM", "SIGCONT");
+    if (await wait(graceMs)) return;
+    await freezeAll();
+    await signalAll("SIGKILL");
+    await wait(patienceMs);
   };
 }
 
@@ -91,7 +102,11 @@ function send(pid: number, signal: NodeJS.Signals | 0): boolean {
  * descend from one that does. One that empties its environment and gives up its parents escapes; only the sandbox
  * holds that. Undefined where the system does not tell.
  */
-async function members(group: number, mark: string, known: Map<number, Member>): Promise<number[] | undefined> {
+async function members(
+  group: number | undefined,
+  mark: string,
+  known: Map<number, Member>,
+): Promise<number[] | undefined> {
   if (process.platform !== "linux") return undefined;
   const names = await readdir("/proc").catch(() => undefined);
   const pids = names?.map(Number).filter((pid) => pid > 1 && pid !== process.pid);
