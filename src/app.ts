@@ -12,7 +12,7 @@ import { createTools, type ToolParts } from "./agent/tools/index.js";
 import type { Send } from "./agent/tools/message.js";
 import type { SearchSettings } from "./agent/tools/web-search.js";
 import { createPublicAddresses } from "./agent/tools/public-address.js";
-import { createThinking, storeTurn, type TurnInput } from "./agent/turn.js";
+import { createThinking, storeTurn, type TurnInput, type TurnParts } from "./agent/turn.js";
 import { prepareWorkspace, workspaceFence } from "./agent/workspace.js";
 import { openConfiguredModel } from "./app/model.js";
 import type { Settings } from "./config/load.js";
@@ -35,6 +35,7 @@ export type AppOptions = {
 
 export type App = Awaited<ReturnType<typeof createApp>>;
 
+const editorIterations = 10;
 const subagentIterations = 15;
 const subagentLimit = 4;
 
@@ -109,7 +110,7 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
     });
 
   const usage = { input: 0, output: 0, cached: 0 };
-  const think = createThinking({
+  const thinking: TurnParts = {
     sessions,
     model,
     clock,
@@ -127,6 +128,13 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
         memoryIs: isOwn ? "own" : "shared",
         skills: await skills(),
       }),
+  };
+  const think = createThinking(thinking);
+  // An editor sends its whole context along: few steps, and results that are read once and not kept.
+  const thinkForEditor = createThinking({
+    ...thinking,
+    settings: { ...loop, maxIterations: editorIterations, toolCompaction: "store" },
+    store: { ...thinking.store, outOfSteps: "marker" },
   });
   const started = performance.now();
   const runCommand = createCommands({
@@ -149,7 +157,7 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
     runCommand,
     /** Answers a message without writing anything down. */
     async think(input: TurnInput) {
-      const thought = await think(input);
+      const thought = await (input.session.startsWith("file:") ? thinkForEditor : think)(input);
       add(usage, thought.usage);
       return thought;
     },

@@ -14,5 +14,6 @@ export function createLocalChannel(said: (message: Outbound) => void): Channel {
       return { id: message.intent };
     },
     split: (text) => [text],
+    isWatched: true,
   };
 }

@@ -1,7 +1,7 @@
 /** A conversation through the running gateway, so that only one process writes. */
 import { randomUUID } from "node:crypto";
 import type { News, Said } from "../gateway/live.js";
-import type { Told } from "../http/live-routes.js";
+import type { Told } from "../http/asking.js";
 import { keyOf } from "../message.js";
 import { errorCode, UserError } from "../util/errors.js";
 import type { Answer, Conversation, ConversationParts } from "./conversation.js";

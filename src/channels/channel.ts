@@ -1,6 +1,7 @@
 /** The port of a channel: how messages of a platform come in and go out. A channel is one file and one line in index.ts. */
 import * as z from "zod/mini";
 import type { Address, Inbound, Outbound } from "../message.js";
+import type { Fetch } from "../util/ask-server.js";
 import { UserError } from "../util/errors.js";
 import type { World } from "../world.js";
 
@@ -43,6 +44,8 @@ export type Channel = {
   readonly streaming?: { everyMs(to: Address): number };
   /** Puts a text in the place of one that was sent. Throws as `send` does. */
   edit?(to: Address, receipt: Receipt, text: string, signal: AbortSignal): Promise<void>;
+  /** Whoever is here sees turns as they happen: how far they are need not be sent. */
+  readonly isWatched?: true;
 };
 
 /** Why a message was not taken: `later` may work, `never` will not. */
@@ -69,21 +72,48 @@ export type ChannelKind = {
   readonly name: string;
   /** Checks the settings and builds the channel; nothing is dialled yet. Heavy libraries are loaded here, not before. */
   open(settings: unknown, world: ChannelWorld): Promise<Channel>;
+  /** Absent: its settings are written by hand. */
+  readonly setup?: ChannelSetup;
 };
+
+/** What `nanogate init` asks for and `nanogate doctor` tries: a bot's token, and who may speak to it. */
+export type ChannelSetup = {
+  /** The platform, as people write it. */
+  readonly title: string;
+  /** What the token is and where it comes from. */
+  readonly token: string;
+  /** What `allowFrom` lists, and how one finds it. */
+  readonly people: string;
+  /** What `apiRoot` may name. */
+  readonly server: string;
+  /** Whose token it is. Throws a UserError that says what to do; costs nothing. */
+  readonly check: (bot: BotAccess, fetch: Fetch) => Promise<BotIdentity>;
+  /** Who writes to the bot next in private: the owner, if asked to. What was written stays for the gateway. */
+  readonly firstSender?: (bot: BotAccess, fetch: Fetch, signal: AbortSignal) => Promise<Person | undefined>;
+};
+
+/** The platform's own server unless `apiRoot` says another. */
+export type BotAccess = { readonly token: string; readonly apiRoot: string };
+/** `lacks`: what the owner still has to grant it. */
+export type BotIdentity = { readonly name: string; readonly lacks?: string };
+export type Person = { readonly id: string; readonly name: string };
 
 type Definition<Schema extends z.ZodMiniType> = {
   readonly name: string;
   readonly settings: Schema;
   readonly create: (settings: z.infer<Schema>, world: ChannelWorld) => Channel | Promise<Channel>;
+  readonly setup?: ChannelSetup;
 };
 
 export function defineChannel<Schema extends z.ZodMiniType>({
   name,
   settings,
   create,
+  setup,
 }: Definition<Schema>): ChannelKind {
   return {
     name,
+    ...(setup && { setup }),
     async open(raw, world) {
       const parsed = z.safeParse(settings, raw);
       if (!parsed.success) throw wrongSettings(name, parsed.error.issues);

@@ -31,6 +31,14 @@ const help = [
   "/help — Show available commands",
 ].join("\n");
 
+/** Is it a command, and no message for the model? */
+export function isCommand(text: string): boolean {
+  const [command = "", argument = ""] = text.trim().toLowerCase().split(/\s+/, 2);
+  return command === "/history" || (argument === "" && commands.has(command));
+}
+
+const commands: ReadonlySet<string> = new Set(help.match(/^\/\w+/gm));
+
 export function createCommands({ sessions, memory, status }: CommandParts) {
   const compact = async (key: SessionKey, signal: AbortSignal): Promise<string> => {
     const session = await sessions.getOrCreate(key);

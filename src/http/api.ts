@@ -57,7 +57,7 @@ export type MessageList = { readonly messages: readonly LedgerEntry[] };
 export type MessageTrace = { readonly entry: LedgerEntry; readonly events: readonly TraceEvent[] };
 export type Done = { readonly done: boolean };
 
-/** `POST /api/turns`: one message; the answer is a stream of what becomes of it (see live-routes.ts). */
+/** `POST /api/turns`: one message; the answer is a stream of what becomes of it (see asking.ts: Told). */
 export type TurnRequest = {
   readonly session: SessionKey;
   readonly text: string;

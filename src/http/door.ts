@@ -2,13 +2,17 @@
 import { getRequestListener } from "@hono/node-server";
 import type { RequestListener } from "node:http";
 import { Hono } from "hono";
+import { addEditorRoutes } from "./editor-routes.js";
+import { createEventStreams, type DoorApp } from "./event-stream.js";
 import { addLiveRoutes, type LiveParts } from "./live-routes.js";
 
-export type DoorParts = LiveParts;
+export type DoorParts = Omit<LiveParts, "openStream">;
 
-export function createDoor(parts: DoorParts): RequestListener {
-  const app = new Hono();
+export function createDoor(given: DoorParts): RequestListener {
+  const parts = { ...given, openStream: createEventStreams() };
+  const app: DoorApp = new Hono();
   addLiveRoutes(app, parts);
+  addEditorRoutes(app, parts);
   app.notFound((context) => context.json({ error: `There is nothing at ${context.req.path}.` }, 404));
   app.onError((error, context) => {
     parts.log.warn(`${context.req.method} ${context.req.path}: ${error.message}`, { error });

@@ -1,6 +1,6 @@
 /** Slash commands: the same on every channel, answered without a turn, never stored. */
 import { describe, expect, it } from "vitest";
-import { createCommands } from "../../src/gateway/commands.js";
+import { createCommands, isCommand } from "../../src/gateway/commands.js";
 import { ModelError } from "../../src/providers/provider.js";
 import { driverNames } from "../../src/session/open.js";
 import { addRows, openMemoryHouse, type MemoryHouseOptions, saves } from "../support/memory-house.js";
@@ -29,6 +29,22 @@ const gone = new ModelError("network", "gone", "wait");
 describe("a command", () => {
   it.each(["/help", "/HELP", "  /help  ", "/Help\n"])("is known by its name alone, in any case: %j", async (text) => {
     expect(await openCommands().say(text)).toContain("/new — Start a new conversation");
+  });
+
+  it.each([
+    "/new",
+    "/Help\n",
+    "/stop",
+    "/history 5",
+    "/history",
+    "/status",
+    "/compact",
+    "/new x",
+    "/unknown",
+    "hi",
+    "",
+  ])("is told from a message without running it: %j", async (text) => {
+    expect(isCommand(text)).toBe((await openCommands().run(text)) !== undefined);
   });
 
   it.each(["/new x", "/stop it", "/help me", "/compact now", "/status?", "/unknown", "new", "hello /new", "", "/"])(

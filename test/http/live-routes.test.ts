@@ -1,9 +1,14 @@
 /** Talking and looking on over HTTP. */
 import { describe, expect, it } from "vitest";
+import * as z from "zod/mini";
+import { defineTool } from "../../src/agent/tools/tool.js";
 import { gate } from "../support/gate.js";
 import { eventsOf, openDoor } from "../support/door.js";
+import { call } from "../support/scripted-model.js";
 
 const turn = { session: "fake:ann", text: "hi", id: "question-1" };
+
+const lookTool = defineTool({ name: "look", description: "", input: z.object({}), run: async () => "seen" });
 
 async function all(response: Response): Promise<Record<string, unknown>[]> {
   const events = [];
@@ -35,6 +40,20 @@ describe("POST /api/turns", () => {
       { kind: "finished", turn: { outcome: { kind: "answered" } } },
     ]);
     expect(house.requests).toHaveLength(1);
+  });
+
+  it("tells how far a turn is by its events alone: nothing of that is sent besides", async () => {
+    const { post, house } = await openDoor({
+      model: [{ text: "let me look", toolCalls: [call("look", {})] }, { text: "done" }],
+      tools: [lookTool],
+      settings: { sendProgress: true, sendToolHints: true },
+      channel: { isWatched: true },
+    });
+    const events = await all(await post("/api/turns", turn));
+    expect(events.map(({ kind }) => kind)).toContain("progress");
+    expect(events.map(({ kind }) => kind)).not.toContain("said");
+    await house.settle();
+    expect(house.heard).toEqual(["ann: done"]);
   });
 
   it("goes on with the turn when the client has gone", async () => {
