@@ -6,8 +6,8 @@ import { reasonOf } from "../util/errors.js";
 import { flag, maybeText, seconds, section, text, textList } from "../util/settings.js";
 import { defineChannel, type Channel, type ChannelWorld } from "./channel.js";
 import { slashCommands } from "./discord-inbound.js";
+import { apiOf, discordSetup, usualApi } from "./discord-setup.js";
 
-const usualApi = "https://discord.com/api";
 /** nanobot writes this into every configuration; it is where discord.js goes anyway. */
 const usualGateway = /^wss:\/\/gateway\.discord\.gg\//;
 /** Discord frowns on bots that open private chats by the dozen. */
@@ -27,7 +27,7 @@ const settings = section({
   gatewayUrl: z.prefault(maybeText(), ""),
 });
 
-export const discord = defineChannel({ name: "discord", settings, create });
+export const discord = defineChannel({ name: "discord", settings, create, setup: discordSetup });
 
 async function create(given: z.infer<typeof settings>, world: ChannelWorld): Promise<Channel> {
   const { token, allowFrom, groupPolicy, allowChannels, streaming, streamEditInterval } = given;
@@ -45,7 +45,7 @@ async function create(given: z.infer<typeof settings>, world: ChannelWorld): Pro
       import("./discord-text.js"),
     ]);
   // discord.js adds the version by itself.
-  const apiRoot = (given.apiRoot || usualApi).replace(/(?:\/v\d+)?\/*$/, "");
+  const apiRoot = apiOf(given.apiRoot);
   const gatewayUrl = given.gatewayUrl === "" || usualGateway.test(given.gatewayUrl) ? undefined : given.gatewayUrl;
   const people = allowFrom.filter((name) => /^\d{15,}$/.test(name)).slice(0, mostPeople);
   // What Discord's own servers ask for. Any other says by a 429 what it minds.

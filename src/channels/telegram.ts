@@ -6,6 +6,7 @@ import { flag, maybeText, seconds, section, text } from "../util/settings.js";
 import { type Channel, type ChannelWorld, defineChannel, type Link } from "./channel.js";
 import type { Group } from "./telegram-albums.js";
 import type { Draft } from "./telegram-inbound.js";
+import { rootOf, telegramSetup, usualRoot } from "./telegram-setup.js";
 
 /** An id may be written as a number. One too large for JavaScript has lost digits and would be somebody else's. */
 const nameOrId = z.pipe(
@@ -38,7 +39,6 @@ const commands = [
   { command: "help", description: "Show available commands" },
 ];
 
-const usualRoot = "https://api.telegram.org";
 /** What Telegram's own servers ask for. Any other (a Bot API server of one's own, the lab) says by a 429 what it minds. */
 const usualPace = { perChatMs: 1000, perSecond: 25 };
 /** In a group, where little may be said in a minute, what is shown early must not use up what the answer needs. */
@@ -46,7 +46,7 @@ const leastMs = ({ chat }: Address): number => (chat.startsWith("-") ? 4000 : 0)
 /** How long an answer may take: to a poll that waits by itself, to a message, to a file on a slow line. */
 const answerSeconds = { poll: 45, text: 30, file: 300 };
 
-export const telegram = defineChannel({ name: "telegram", settings, create });
+export const telegram = defineChannel({ name: "telegram", settings, create, setup: telegramSetup });
 
 async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
   const { token, proxy, groupPolicy, replyToMessage, reactEmoji, streaming, streamEditInterval } = given;
@@ -56,7 +56,7 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
       "Ask @BotFather on Telegram for a bot (/newbot) and put its token there.",
     );
   }
-  const apiRoot = (given.apiRoot || usualRoot).replace(/\/+$/, "");
+  const apiRoot = rootOf(given.apiRoot);
   if (!URL.canParse(apiRoot)) {
     throw new UserError("channels.telegram.apiRoot is no address.", `Write it like "${usualRoot}", or leave it out.`);
   }

@@ -1,11 +1,13 @@
 /** `nanogate doctor`: everything a gateway needs, looked at one by one, each with what to do about it. */
 import { mkdir, rm, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { checkDiscord, checkModel, checkTelegram, type Fetch, Unreachable } from "../app/live-checks.js";
+import { checkModel } from "../app/check-model.js";
 import { askGateway } from "../app/running.js";
 import { hasSandbox } from "../agent/tools/sandbox.js";
+import { channelKinds } from "../channels/index.js";
 import { findHome } from "../config/home.js";
 import { loadSettings, type Settings } from "../config/load.js";
+import { type Fetch, Unreachable } from "../util/ask-server.js";
 import { reasonOf, UserError } from "../util/errors.js";
 import { systemWorld } from "../world.js";
 import { exit, styled, type Terminal } from "./terminal.js";
@@ -113,18 +115,17 @@ async function channelCheck(name: string, raw: Readonly<Record<string, unknown>>
   const findings: Finding[] = closed
     ? [warn(name, "nobody may speak there", `Add your id to channels.${name}.allowFrom.`)]
     : [];
-  const apiRoot = textOf("apiRoot") || textOf("api_root");
+  const setup = channelKinds.find((kind) => kind.name === name)?.setup;
+  if (!setup) return findings;
   try {
-    if (name === "telegram")
-      findings.push(ok(name, `the bot is ${await checkTelegram(textOf("token"), apiRoot, fetch)}`));
-    else if (name === "discord") {
-      const { name: bot, lacks } = await checkDiscord(textOf("token"), apiRoot, fetch);
-      findings.push(
-        lacks === undefined
-          ? ok(name, `the bot is ${bot}`)
-          : { name, state: "fail", detail: `the bot is ${bot}; ${lacks}`, fix: "Then start the gateway again." },
-      );
-    }
+    const access = { token: textOf("token"), apiRoot: textOf("apiRoot") || textOf("api_root") };
+    const { name: bot, lacks } = await setup.check(access, fetch);
+    const fix = "Then start the gateway again.";
+    findings.push(
+      lacks === undefined
+        ? ok(name, `the bot is ${bot}`)
+        : { name, state: "fail", detail: `the bot is ${bot}; ${lacks}`, fix },
+    );
   } catch (error) {
     findings.push(failure(name, error));
   }

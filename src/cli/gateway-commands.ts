@@ -4,7 +4,11 @@ import type { CommandParts } from "./terminal.js";
 
 const jsonOption = ["--json", "print JSON for scripts"] as const;
 
-export function addGatewayCommands(program: Command, { terminal, end }: CommandParts): void {
+export async function addGatewayCommands(
+  program: Command,
+  { terminal, end }: CommandParts,
+  args: readonly string[],
+): Promise<void> {
   program
     .command("gateway")
     .description("run the daemon: channels in, answers out")
@@ -13,25 +17,24 @@ export function addGatewayCommands(program: Command, { terminal, end }: CommandP
       end(await runGateway(self, terminal));
     });
 
-  program
+  const init = program
     .command("init")
     .description("set up model, channels and owner; every answer is also a flag")
     .option("--provider <name>", "whose model: anthropic, openai, openrouter, … or demo")
     .option("--api-key <key>", "its key")
     .option("--api-base <url>", "its address, where it is not the usual one")
     .option("--model <name>", "which model")
-    .option("--telegram-token <token>", "the bot's token, from @BotFather")
-    .option("--telegram-allow <ids>", "who may speak there: ids or user names, separated by commas")
-    .option("--telegram-api-root <url>", "another Bot API server")
-    .option("--discord-token <token>", "the bot's token, from the developer portal")
-    .option("--discord-allow <ids>", "who may speak there: ids, separated by commas")
-    .option("--discord-api-root <url>", "another Discord API server")
     .option("--skip-checks", "do not try keys and tokens")
     .option("-y, --yes", "ask nothing; what is not said stays as it is")
     .action(async (_, self: Command) => {
-      const { init } = await import("./init.js");
-      await init(self.optsWithGlobals(), terminal);
+      const { init: run } = await import("./init.js");
+      await run(self.optsWithGlobals(), terminal);
     });
+  // Each channel has its flags; nobody else should wait until the channels are loaded.
+  if (args.includes("init")) {
+    const { addChannelFlags } = await import("./init-channels.js");
+    addChannelFlags(init);
+  }
 
   program
     .command("status")

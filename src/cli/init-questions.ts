@@ -1,8 +1,10 @@
 /** What `nanogate init` asks, one thing after another; what a flag has answered is not asked. A wrong key is asked for again. */
-import { type Fetch, firstTelegramSender, Unreachable } from "../app/live-checks.js";
+import type { BotAccess } from "../channels/channel.js";
 import { providerSpecs } from "../providers/provider-table.js";
+import { type Fetch, Unreachable } from "../util/ask-server.js";
 import { UserError } from "../util/errors.js";
-import type { Answers, Checks } from "./init.js";
+import type { Answers, ChannelAnswers, Checks, ModelAnswers } from "./init.js";
+import { type Connectable, connectable } from "./init-channels.js";
 import type { Choice, Prompts } from "./prompts.js";
 
 const providers: readonly Choice[] = [
@@ -16,16 +18,18 @@ const providers: readonly Choice[] = [
 ];
 const waitForOwnerMs = 120_000;
 
-type Part = Partial<Answers>;
-
 export async function askEverything(given: Answers, check: Checks, prompts: Prompts, fetch: Fetch): Promise<Answers> {
   const model = await askModel(given, check, prompts);
-  const telegram = await askTelegram({ ...given, ...model }, check, prompts, fetch);
-  const discord = await askDiscord(given, check, prompts);
-  return { ...given, ...model, ...telegram, ...discord };
+  const channels: Record<string, ChannelAnswers> = { ...given.channels };
+  for (const one of connectable) {
+    const known = channels[one.name] ?? {};
+    const answers = { ...known, ...(await askChannel(one, known, check, prompts, fetch)) };
+    if (Object.keys(answers).length > 0) channels[one.name] = answers;
+  }
+  return { ...given, ...model, channels };
 }
 
-async function askModel(given: Answers, check: Checks, prompts: Prompts): Promise<Part> {
+async function askModel(given: ModelAnswers, check: Checks, prompts: Prompts): Promise<ModelAnswers> {
   const provider = given.provider ?? (await prompts.choose("Whose model should answer?", providers));
   if (provider === "demo") return { provider };
   const spec = providerSpecs.find(({ name }) => name === provider);
@@ -44,41 +48,33 @@ async function askModel(given: Answers, check: Checks, prompts: Prompts): Promis
   return { provider, ...place, ...(key && { apiKey: key }), ...(model && { model }) };
 }
 
-async function askTelegram(given: Answers, check: Checks, prompts: Prompts, fetch: Fetch): Promise<Part> {
+async function askChannel(
+  channel: Connectable,
+  given: ChannelAnswers,
+  check: Checks,
+  prompts: Prompts,
+  fetch: Fetch,
+): Promise<ChannelAnswers> {
+  const { title, token: what, people, firstSender } = channel.setup;
   const token = await proven({
-    given: given.telegramToken,
-    ask: () => prompts.secret("Telegram: the bot's token from @BotFather (empty: no Telegram)"),
-    check: (telegramToken) => check.telegram({ ...given, telegramToken }),
-    good: (name) => `Telegram knows the bot as ${name}.`,
+    given: given.token,
+    ask: () => prompts.secret(`${title}: ${what} (empty: no ${title})`),
+    check: (answer) => check.channel(channel, { ...given, token: answer }),
+    good: (name) => `${title} knows the bot as ${name}.`,
     prompts,
   });
   if (!token) return {};
-  const allow =
-    given.telegramAllow ??
-    ((await prompts.text("Telegram: who may speak? Ids or user names (empty: write to the bot, and I will see)")) ||
-      (await learnOwner(token, given.telegramApiRoot ?? "", prompts, fetch)));
-  return { telegramToken: token, telegramAllow: allow };
-}
-
-async function askDiscord(given: Answers, check: Checks, prompts: Prompts): Promise<Part> {
-  const token = await proven({
-    given: given.discordToken,
-    ask: () => prompts.secret("Discord: the bot's token from the developer portal (empty: no Discord)"),
-    check: (discordToken) => check.discord({ ...given, discordToken }),
-    good: (name) => `Discord knows the bot as ${name}.`,
-    prompts,
-  });
-  if (!token) return {};
-  const allow =
-    given.discordAllow ??
-    (await prompts.text("Discord: who may speak? User ids (developer mode, then right click, Copy User ID)"));
-  return { discordToken: token, discordAllow: allow };
+  if (given.allow !== undefined) return { token, allow: given.allow };
+  const otherwise = firstSender ? " (empty: write to the bot, and I will see)" : "";
+  const named = await prompts.text(`${title}: who may speak? ${people}${otherwise}`);
+  if (named !== "" || !firstSender) return { token, allow: named };
+  return { token, allow: await learnOwner(channel, { token, apiRoot: given.apiRoot ?? "" }, prompts, fetch) };
 }
 
 /** Whoever writes to the bot first, if the person at the terminal says that it is them. */
-async function learnOwner(token: string, apiRoot: string, prompts: Prompts, fetch: Fetch): Promise<string> {
-  const waiting = firstTelegramSender(token, apiRoot, fetch, AbortSignal.timeout(waitForOwnerMs));
-  const person = await prompts.during("Write anything to your bot on Telegram now", waiting);
+async function learnOwner({ setup }: Connectable, access: BotAccess, prompts: Prompts, fetch: Fetch): Promise<string> {
+  const waiting = Promise.resolve(setup.firstSender?.(access, fetch, AbortSignal.timeout(waitForOwnerMs)));
+  const person = await prompts.during(`Write anything to your bot on ${setup.title} now`, waiting);
   if (!person) {
     prompts.tell("bad", "Nobody has written. Nobody may speak there until you add an id.");
     return "";

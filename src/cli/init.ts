@@ -2,38 +2,38 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { checkDiscord, checkModel, checkTelegram, type Fetch } from "../app/live-checks.js";
+import { checkModel } from "../app/check-model.js";
+import type { BotAccess } from "../channels/channel.js";
 import { findHome, nanobotHome } from "../config/home.js";
 import { readJsonFile, type Tree } from "../config/json-file.js";
 import { loadSettings } from "../config/load.js";
 import { updateConfig } from "../config/write.js";
 import { providerSpecs } from "../providers/provider-table.js";
 import { camel, snake } from "../providers/registry.js";
+import type { Fetch } from "../util/ask-server.js";
 import { UserError } from "../util/errors.js";
 import { systemWorld } from "../world.js";
+import { type Connectable, connectable } from "./init-channels.js";
 import { askEverything } from "./init-questions.js";
 import { Cancelled, openPrompts, type Prompts } from "./prompts.js";
 import { styled, type Terminal } from "./terminal.js";
 
 /** What was answered, by flag or by question. Absent: not asked, and left as it is. */
-export type Answers = {
+export type Answers = ModelAnswers & { readonly channels: Readonly<Record<string, ChannelAnswers>> };
+export type ModelAnswers = {
   readonly provider?: string;
   readonly apiKey?: string;
   readonly apiBase?: string;
   readonly model?: string;
-  readonly telegramToken?: string;
-  readonly telegramAllow?: string;
-  readonly telegramApiRoot?: string;
-  readonly discordToken?: string;
-  readonly discordAllow?: string;
-  readonly discordApiRoot?: string;
 };
+export type ChannelAnswers = { readonly token?: string; readonly allow?: string; readonly apiRoot?: string };
 
-export type InitOptions = Answers & {
+/** As the flags are called: `--telegram-token` is `telegramToken`. */
+export type InitOptions = ModelAnswers & {
   readonly home?: string;
   readonly yes?: boolean;
   readonly skipChecks?: boolean;
-};
+} & { readonly [flag in `${string}${"Token" | "Allow" | "ApiRoot"}`]?: string };
 
 export type InitWorld = {
   readonly env: NodeJS.ProcessEnv;
@@ -44,12 +44,19 @@ export type InitWorld = {
 
 const flags = [
   "--provider NAME --api-key KEY [--model NAME] [--api-base URL]",
-  "--telegram-token TOKEN --telegram-allow ID,ID",
-  "--discord-token TOKEN --discord-allow ID,ID",
+  ...connectable.map(({ name }) => `--${name}-token TOKEN --${name}-allow ID,ID`),
   "--home FOLDER  --skip-checks  --yes",
 ];
 
-const given = ({ home: _home, yes: _yes, skipChecks: _skip, ...answers }: InitOptions): Answers => answers;
+function given(options: InitOptions): Answers {
+  const { provider, apiKey, apiBase, model } = options;
+  const channels: Record<string, ChannelAnswers | undefined> = {};
+  for (const { name } of connectable) {
+    const [token, allow] = [options[`${name}Token`], options[`${name}Allow`]];
+    channels[name] = present({ token, allow, apiRoot: options[`${name}ApiRoot`] });
+  }
+  return { ...present({ provider, apiKey, apiBase, model }), channels: present(channels) ?? {} };
+}
 
 export async function init(options: InitOptions, terminal: Terminal): Promise<void> {
   const { env, fetch } = systemWorld();
@@ -65,7 +72,8 @@ export async function init(options: InitOptions, terminal: Terminal): Promise<vo
 
 export async function setUp(options: InitOptions, world: InitWorld, terminal: Terminal): Promise<void> {
   const { prompts } = world;
-  if (!prompts && options.yes !== true && Object.keys(given(options)).length === 0) {
+  const flagged = given(options);
+  if (!prompts && options.yes !== true && Object.keys({ ...flagged, ...flagged.channels }).length === 1) {
     throw new UserError(
       "There is nobody to ask: this is no terminal.",
       `Answer with flags:\n    ${flags.join("\n    ")}`,
@@ -79,12 +87,11 @@ export async function setUp(options: InitOptions, world: InitWorld, terminal: Te
   loadSettings(home, world.env);
   const before = readJsonFile(join(home, "config.json")) ?? {};
   const check = options.skipChecks === true ? noChecks : liveChecks(before, world);
-  const answers = prompts ? await askEverything(given(options), check, prompts, world.fetch) : given(options);
+  const answers = prompts ? await askEverything(flagged, check, prompts, world.fetch) : flagged;
   if (!prompts) {
     // What the questions check one by one.
     await check.model(answers);
-    await check.telegram(answers);
-    await check.discord(answers);
+    for (const one of connectable) await check.channel(one, answers.channels[one.name] ?? {});
   }
   const path = await updateConfig(home, changesFor(answers));
   loadSettings(home, world.env);
@@ -104,23 +111,13 @@ async function chooseHome({ home }: InitOptions, { env, prompts }: InitWorld): P
 
 export type Checks = {
   /** Each throws what the owner should know; a name, if there is one to show. */
-  model(answers: Answers): Promise<string | undefined>;
-  telegram(answers: Answers): Promise<string | undefined>;
-  discord(answers: Answers): Promise<string | undefined>;
+  model(answers: ModelAnswers): Promise<string | undefined>;
+  channel(channel: Connectable, answers: ChannelAnswers): Promise<string | undefined>;
 };
 
-const noChecks: Checks = {
-  model: async () => undefined,
-  telegram: async () => undefined,
-  discord: async () => undefined,
-};
+const noChecks: Checks = { model: async () => undefined, channel: async () => undefined };
 
 function liveChecks(before: Tree, { env, fetch }: InitWorld): Checks {
-  const root = (channel: string, answer: string | undefined): string => {
-    const known = (before["channels"] as Tree | undefined)?.[channel] as Tree | undefined;
-    const set = known?.["apiRoot"];
-    return answer ?? (typeof set === "string" ? set : "");
-  };
   return {
     async model({ provider, apiKey, apiBase, model }) {
       if (provider === undefined || provider === "demo") return undefined;
@@ -128,14 +125,13 @@ function liveChecks(before: Tree, { env, fetch }: InitWorld): Checks {
       const providers = { [camel(snake(provider))]: { apiKey, apiBase } };
       return checkModel({ model: model ?? "", provider: snake(provider), providers }, env, fetch);
     },
-    async telegram({ telegramToken, telegramApiRoot }) {
-      if (telegramToken === undefined) return undefined;
-      return checkTelegram(telegramToken, root("telegram", telegramApiRoot), fetch);
-    },
-    async discord({ discordToken, discordApiRoot }) {
-      if (discordToken === undefined) return undefined;
-      const { name, lacks } = await checkDiscord(discordToken, root("discord", discordApiRoot), fetch);
-      return lacks === undefined ? name : `${name}; ${lacks}`;
+    async channel({ name, setup }, { token, apiRoot }) {
+      if (token === undefined) return undefined;
+      const known = (before["channels"] as Tree | undefined)?.[name] as Tree | undefined;
+      const set = known?.["apiRoot"];
+      const access: BotAccess = { token, apiRoot: apiRoot ?? (typeof set === "string" ? set : "") };
+      const { name: bot, lacks } = await setup.check(access, fetch);
+      return lacks === undefined ? bot : `${bot}; ${lacks}`;
     },
   };
 }
@@ -150,25 +146,22 @@ function knownProvider(name: string, apiBase: string | undefined): void {
 
 /** nanobot's shape, and only what was answered. Lists are of texts: a number among them voids the file for Python. */
 export function changesFor(answers: Answers): Tree {
-  const { provider, apiKey, apiBase, model } = answers;
+  const { provider, apiKey, apiBase, model, channels } = answers;
   const name = provider === undefined || provider === "demo" ? undefined : snake(provider);
   const usualModel = providerSpecs.find((spec) => spec.name === name)?.defaultModel;
   const defaults = present({ provider: name, model: model ?? usualModel });
   const access = present({ apiKey, apiBase });
-  const channels = present({
-    telegram: channel(answers.telegramToken, answers.telegramAllow, answers.telegramApiRoot),
-    discord: channel(answers.discordToken, answers.discordAllow, answers.discordApiRoot),
-  });
+  const said = Object.entries(channels).map(([channel, its]) => [channel, channelChanges(its)]);
   return (
     present({
       agents: defaults && { defaults },
       providers: access && { [camel(name ?? "custom")]: access },
-      channels,
+      channels: present(Object.fromEntries(said)),
     }) ?? {}
   );
 }
 
-function channel(token: string | undefined, allow: string | undefined, apiRoot: string | undefined): Tree | undefined {
+function channelChanges({ token, allow, apiRoot }: ChannelAnswers): Tree | undefined {
   return present({
     enabled: token === undefined ? undefined : true,
     token,
@@ -181,18 +174,21 @@ function channel(token: string | undefined, allow: string | undefined, apiRoot: 
 }
 
 /** Only what is there; nothing at all if that is nothing. */
-function present(tree: Readonly<Record<string, unknown>>): Tree | undefined {
-  const entries = Object.entries(tree).filter(([, value]) => value !== undefined);
+function present<Value>(
+  tree: Readonly<Record<string, Value | undefined>>,
+): Readonly<Record<string, Value>> | undefined {
+  const entries = Object.entries(tree).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
 function nextSteps(terminal: Terminal, home: string, path: string, answers: Answers): string {
   const command = (text: string): string => styled(terminal, "cyan", text);
   const isNew = !existsSync(join(home, "state"));
-  const closed = [
-    ...(answers.telegramToken !== undefined && !answers.telegramAllow ? ["telegram"] : []),
-    ...(answers.discordToken !== undefined && !answers.discordAllow ? ["discord"] : []),
-  ];
+  const closed = Object.entries(answers.channels).flatMap(([name, { token, allow }]) =>
+    token !== undefined && !allow ? [name] : [],
+  );
   return [
     `Written to ${path}.`,
     ...closed.map((name) => `Nobody may speak on ${name} yet: add your id to channels.${name}.allowFrom.`),

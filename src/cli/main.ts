@@ -20,7 +20,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
     .configureOutput({ writeOut: (text) => terminal.out(text.trimEnd()), writeErr: (text) => terminal.err(text) });
   const parts = { terminal, end: (result: number) => void (code = result) };
   addStartCommand(program, parts);
-  addGatewayCommands(program, parts);
+  await addGatewayCommands(program, parts, args);
   addChatCommand(program, parts);
   addSessionsCommand(program, parts);
   addMemoryCommand(program, parts);
