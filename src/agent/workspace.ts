@@ -10,7 +10,7 @@ type Places = { readonly home: string; readonly workspace: string };
 
 /** What belongs to nanogate itself and no tool may touch. */
 const ownPlaces = ({ home, workspace }: Places) => ({
-  folders: [join(workspace, "sessions"), join(home, "state")],
+  folders: [join(workspace, "sessions"), join(workspace, "cron"), join(home, "cron"), join(home, "state")],
   files: [join(home, "config.json"), join(home, "nanogate.json")],
 });
 

@@ -12,6 +12,20 @@ import { sameStamp, type Stamp, stampOf } from "../util/file-stamp.js";
 import type { ProcessLock } from "../util/process-lock.js";
 import type { Policy } from "./job.js";
 
+/** As the owner writes it down. */
+export type PolicySettings = Pick<Policy, "misfire" | "overlap" | "retries"> & {
+  readonly graceHours: number;
+  readonly limitMinutes: number;
+};
+
+export const policyFrom = ({ misfire, graceHours, overlap, limitMinutes, retries }: PolicySettings): Policy => ({
+  misfire,
+  graceMs: Math.round(graceHours * 3_600_000),
+  overlap,
+  limitMs: Math.max(1, Math.round(limitMinutes * 60_000)),
+  retries,
+});
+
 export type PoliciesParts = {
   readonly file: string;
   readonly lock: ProcessLock;
