@@ -34,6 +34,10 @@ export function offsetAt(instant: number, zone?: string): number {
   return shown - Math.floor(instant / 1000) * 1000;
 }
 
+/** `2026-12-24 18:00:00`, as the clocks of the zone show it. */
+export const timeIn = (instant: number, zone?: string): string =>
+  new Date(instant + offsetAt(instant, zone)).toISOString().slice(0, 19).replace("T", " ");
+
 function formatOf(zone: string): Intl.DateTimeFormat {
   const known = formats.get(zone);
   if (known) return known;

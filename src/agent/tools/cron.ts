@@ -1,6 +1,9 @@
 /** The tool that schedules messages to the agent itself: reminders and recurring tasks of the chat it is used in. */
 import * as z from "zod/mini";
+import { checkSchedule } from "../../cron/check-schedule.js";
 import type { Job, Jobs, Schedule } from "../../cron/job.js";
+import { nextRun } from "../../cron/next-run.js";
+import { moment, scheduleInWords } from "../../cron/words.js";
 import type { Address } from "../../message.js";
 import { firstCharacters } from "../../session/turn-rows.js";
 import type { Clock } from "../../world.js";
@@ -25,7 +28,11 @@ const input = z.object({
   every_seconds: z.optional(
     z.int().check(z.gte(1), z.lte(mostSeconds), z.describe("Interval in seconds (for recurring tasks)")),
   ),
-  cron_expr: z.optional(z.string().check(z.describe("Cron expression like '0 9 * * *' (for scheduled tasks)"))),
+  cron_expr: z.optional(
+    z
+      .string()
+      .check(z.describe("Cron expression like '0 9 * * 1-5' (minute hour day month weekday; seconds as a sixth)")),
+  ),
   tz: z.optional(z.string().check(z.describe("IANA timezone for cron_expr, like 'America/Vancouver'"))),
   at: z.optional(z.string().check(z.describe("ISO datetime for a single run, like '2026-02-12T10:30:00'"))),
   job_id: z.optional(z.string().check(z.describe("Job id (for remove)"))),
@@ -64,14 +71,15 @@ function scheduleOf(
   now: number,
 ): Schedule {
   if (tz && !expr) throw new ToolError("tz can only be used with cron_expr");
-  if (tz && !isZone(tz)) throw new ToolError(`unknown timezone '${tz}'`);
   if (every) return { kind: "every", everyMs: every * 1000 };
   if (expr) {
-    if (expr.trim().split(/\s+/).length !== 5) {
-      throw new ToolError(`invalid cron expression '${expr}'. Expected five fields: minute hour day month weekday`);
-    }
     const where = tz || zone;
-    return { kind: "cron", expr: expr.trim(), ...(where !== undefined && { tz: where }) };
+    const schedule: Schedule = { kind: "cron", expr: expr.trim(), ...(where !== undefined && { tz: where }) };
+    const problem = checkSchedule(schedule);
+    if (problem?.startsWith("unknown timezone")) throw new ToolError(problem);
+    if (problem !== undefined) throw new ToolError(`invalid cron expression '${expr}': ${problem}`);
+    if (nextRun(schedule, now) === undefined) throw new ToolError(`'${expr}' is over, so it would never run`);
+    return schedule;
   }
   if (!at) throw new ToolError("either every_seconds, cron_expr, or at is required");
   const atMs = parseLocalTime(at, zone);
@@ -82,19 +90,18 @@ function scheduleOf(
   return { kind: "at", atMs };
 }
 
-function isZone(zone: string): boolean {
-  try {
-    return new Intl.DateTimeFormat("en", { timeZone: zone }).resolvedOptions().timeZone !== "";
-  } catch {
-    return false;
-  }
-}
-
-const list: Action = async ({ jobs }, _, { from }) => {
+const list: Action = async ({ jobs, timezone }, _, { from }) => {
   const own = await jobsOf(jobs, from);
   if (own.length === 0) return "No scheduled jobs.";
-  return ["Scheduled jobs:", ...own.map((job) => `- ${job.name} (id: ${job.id}, ${timing(job.schedule)})`)].join("\n");
+  return ["Scheduled jobs:", ...own.flatMap((job) => linesFor(job, timezone))].join("\n");
 };
+
+function linesFor({ name, id, schedule, enabled, nextRunAtMs }: Job, timezone: string | undefined): string[] {
+  const zone = (schedule.kind === "cron" ? schedule.tz : undefined) ?? timezone;
+  const first = `- ${name} (id: ${id}, ${scheduleInWords(schedule, zone)})`;
+  if (!enabled) return [first, "  Switched off"];
+  return nextRunAtMs === undefined ? [first] : [first, `  Next run: ${moment(nextRunAtMs, zone)}`];
+}
 
 const remove: Action = async ({ jobs }, { job_id: id }, { from }) => {
   if (!id) throw new ToolError("job_id is required for remove");
@@ -107,21 +114,3 @@ const actions = { add, list, remove } as const;
 /** One chat neither sees nor removes what another has planned. */
 const jobsOf = async (jobs: Jobs, { channel, chat }: Address): Promise<Job[]> =>
   (await jobs.list()).filter(({ to }) => to?.channel === channel && to.chat === chat);
-
-function timing(schedule: Schedule): string {
-  if (schedule.kind === "every") return `every ${duration(schedule.everyMs)}`;
-  if (schedule.kind === "at") return `at ${new Date(schedule.atMs).toISOString()}`;
-  return `cron: ${schedule.expr}${schedule.tz === undefined ? "" : ` (${schedule.tz})`}`;
-}
-
-function duration(ms: number): string {
-  const [unit, size] = units.find(([, length]) => ms % length === 0) ?? ["ms", 1];
-  return `${ms / size}${unit}`;
-}
-
-const units = [
-  ["d", 86_400_000],
-  ["h", 3_600_000],
-  ["m", 60_000],
-  ["s", 1000],
-] as const;

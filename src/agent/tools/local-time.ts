@@ -1,4 +1,5 @@
 /** Reads an ISO date and time, in a given time zone if it names none. */
+import { offsetAt } from "../../util/zone.js";
 
 const iso = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)(Z|[+-]\d{2}:?\d{2})?)?$/i;
 
@@ -23,20 +24,3 @@ function isDay(day: string): boolean {
 }
 
 const number = (value: number): number | undefined => (Number.isNaN(value) ? undefined : value);
-
-/** How far the clocks of a zone are ahead of UTC at an instant. */
-function offsetAt(instant: number, zone: string): number {
-  const parts = new Intl.DateTimeFormat("en-US", {
-    timeZone: zone,
-    hourCycle: "h23",
-    year: "numeric",
-    month: "numeric",
-    day: "numeric",
-    hour: "numeric",
-    minute: "numeric",
-    second: "numeric",
-  }).formatToParts(instant);
-  const of = (type: string): number => Number(parts.find((part) => part.type === type)?.value);
-  const shown = Date.UTC(of("year"), of("month") - 1, of("day"), of("hour"), of("minute"), of("second"));
-  return shown - Math.floor(instant / 1000) * 1000;
-}
