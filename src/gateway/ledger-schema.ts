@@ -18,6 +18,16 @@ export type SqliteTables = {
   readonly now: () => number;
 };
 
+/**
+ * The handles of conversations that a backend holds, and what each had seen. Harmless when repeated: whoever drops these
+ * tables loses no message.
+ */
+export const handleTables = `CREATE TABLE IF NOT EXISTS sessions (
+     id TEXT PRIMARY KEY, chat_id TEXT NOT NULL, message_count INTEGER DEFAULT 0,
+     created_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP, updated_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP);
+   CREATE INDEX IF NOT EXISTS idx_sessions_chat_id ON sessions(chat_id);
+   CREATE TABLE IF NOT EXISTS session_marks (id TEXT PRIMARY KEY, seen TEXT NOT NULL) WITHOUT ROWID;`;
+
 /** Each is applied once, in order; never edited, only added to. */
 const migrations: readonly string[] = [
   `CREATE TABLE inbox (
@@ -53,6 +63,7 @@ const migrations: readonly string[] = [
    CREATE INDEX occurrences_open ON occurrences (due_at) WHERE outcome IS NULL;
    CREATE INDEX occurrences_decided ON occurrences (decided_at);
    CREATE TABLE marks (job TEXT PRIMARY KEY, through INTEGER NOT NULL, swept INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;`,
+  handleTables,
 ];
 
 const versionOf = (db: Database): number => Number(db.prepare("PRAGMA user_version").get()?.["user_version"]);

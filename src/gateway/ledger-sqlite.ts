@@ -15,7 +15,8 @@ import {
   storable,
   turnDetail,
 } from "./ledger-rows.js";
-import { type Database, migrate, refuseNewer, type Statement } from "./ledger-schema.js";
+import { createSqliteHandles } from "./handles-sqlite.js";
+import { type Database, handleTables, migrate, refuseNewer, type Statement } from "./ledger-schema.js";
 import { createSqliteReports } from "./ledger-reports-sqlite.js";
 import { createSqliteOccurrences } from "./occurrences-sqlite.js";
 
@@ -40,6 +41,7 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
     if (!readOnly) {
       db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
       migrate(db);
+      db.exec(handleTables);
     }
   } catch (error) {
     db.close();
@@ -119,6 +121,7 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
 
   return {
     occurrences,
+    handles: createSqliteHandles({ sql, durably, now }),
     inbox: {
       async accept(message, session) {
         const ids = [plain(message.from.channel), plain(message.id)] as const;

@@ -2,6 +2,7 @@
  * The port of the ledger: what has been accepted, how far each turn has come, what is to be sent. Every call is durable
  * when it resolves. If the process dies anywhere, the ledger and the session files together say what still has to happen.
  */
+import type { Handles } from "../backends/handles.js";
 import type { Occurrences } from "../cron/occurrences.js";
 import type { Address, Inbound, Outbound, Row, SessionKey } from "../message.js";
 import type { Usage } from "../providers/provider.js";
@@ -170,5 +171,6 @@ export type Ledger = {
   readonly upkeep: Upkeep;
   /** What became of each time a job was due. */
   readonly occurrences: Occurrences;
+  readonly handles: Handles;
   close(): Promise<void>;
 };
