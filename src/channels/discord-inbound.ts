@@ -1,6 +1,7 @@
 /** Turns what Discord tells us into what a session understands: who, where, and the text. */
 import type { APIAttachment, APIChatInputApplicationCommandInteraction, APIMessage, APIUser } from "discord.js";
 import type { Address } from "../message.js";
+import { commandMenu } from "./command-menu.js";
 import type { Place } from "./discord-bookmarks.js";
 
 export type Policy = {
@@ -88,16 +89,11 @@ export function commandText({ data }: APIChatInputApplicationCommandInteraction)
   return [`/${data.name}`, ...values].join(" ");
 }
 
-/** The same commands as everywhere, for Discord's menu. */
-export const slashCommands = [
-  { name: "new", description: "Start a new conversation" },
-  { name: "stop", description: "Stop the current task" },
-  { name: "status", description: "Show model, session and use" },
-  {
-    name: "history",
-    description: "Show the last messages",
-    options: [{ type: 4, name: "count", description: "How many", min_value: 1, max_value: 50 }],
-  },
-  { name: "compact", description: "Summarise this conversation into memory now" },
-  { name: "help", description: "Show available commands" },
-];
+/** The commands as Discord's menu wants them. 4: a whole number. */
+export const slashCommands = commandMenu.map(({ name, description, number }) => ({
+  name,
+  description,
+  ...(number && {
+    options: [{ type: 4, name: number.name, description: number.description, min_value: 1, max_value: number.most }],
+  }),
+}));

@@ -86,9 +86,10 @@ const wordsOf = ({ text, caption }: Message): string => text ?? caption ?? "";
 const entitiesOf = ({ entities, caption_entities }: Message): readonly MessageEntity[] =>
   entities ?? caption_entities ?? [];
 
-/** nanobot's names: a topic of a group is a conversation of its own. */
-function chatOf({ chat, message_thread_id: thread }: Message): string {
-  return chat.type === "private" || thread === undefined ? String(chat.id) : `${chat.id}:topic:${thread}`;
+/** nanobot's names: a topic is a conversation of its own, in a group and, for bots that have them, in a private chat. */
+function chatOf({ chat, message_thread_id: thread, is_topic_message: inTopic }: Message): string {
+  const isTopic = thread !== undefined && (chat.type !== "private" || inTopic === true);
+  return isTopic ? `${chat.id}:topic:${thread}` : String(chat.id);
 }
 
 /** Somebody who speaks as a channel or as "the group" is that, not the stand-in that Telegram shares among all of them. */

@@ -4,6 +4,7 @@ import type { Address } from "../message.js";
 import { reasonOf, UserError } from "../util/errors.js";
 import { flag, maybeText, seconds, section, text } from "../util/settings.js";
 import { type Channel, type ChannelWorld, defineChannel, type Link } from "./channel.js";
+import { commandMenu } from "./command-menu.js";
 import type { Group } from "./telegram-albums.js";
 import type { Draft } from "./telegram-inbound.js";
 import { rootOf, telegramSetup, usualRoot } from "./telegram-setup.js";
@@ -29,15 +30,8 @@ const settings = section({
 
 type Settings = z.infer<typeof settings>;
 
-/** The program's commands, as they appear in Telegram's menu. */
-const commands = [
-  { command: "new", description: "Start a new conversation" },
-  { command: "stop", description: "Stop the current task" },
-  { command: "status", description: "Show model, session and use" },
-  { command: "history", description: "Show the last messages" },
-  { command: "compact", description: "Summarise this conversation into memory now" },
-  { command: "help", description: "Show available commands" },
-];
+/** The commands as Telegram's menu wants them. */
+const commands = commandMenu.map(({ name, description }) => ({ command: name, description }));
 
 /** What Telegram's own servers ask for. Any other (a Bot API server of one's own, the lab) says by a 429 what it minds. */
 const usualPace = { perChatMs: 1000, perSecond: 25 };

@@ -1,5 +1,6 @@
 /** Slash commands: the same on every channel, answered without a model, never stored. */
 import type { Memory } from "../agent/memory.js";
+import { commandMenu } from "../channels/command-menu.js";
 import type { SessionKey } from "../message.js";
 import type { SessionManager } from "../session/manager.js";
 import { firstCharacters } from "../session/turn-rows.js";
@@ -23,12 +24,7 @@ const keptRaw = "it is kept word for word in the memory's history file.";
 
 const help = [
   "nanogate commands:",
-  "/new — Start a new conversation",
-  "/stop — Stop the current task",
-  "/status — Show model, session and use",
-  "/history [n] — Show the last messages",
-  "/compact — Summarise this conversation into memory now",
-  "/help — Show available commands",
+  ...commandMenu.map(({ name, description, number }) => `/${name}${number ? " [n]" : ""} — ${description}`),
 ].join("\n");
 
 /** Is it a command, and no message for the model? */
@@ -37,7 +33,7 @@ export function isCommand(text: string): boolean {
   return command === "/history" || (argument === "" && commands.has(command));
 }
 
-const commands: ReadonlySet<string> = new Set(help.match(/^\/\w+/gm));
+const commands: ReadonlySet<string> = new Set(commandMenu.map(({ name }) => `/${name}`));
 
 export function createCommands({ sessions, memory, status }: CommandParts) {
   const compact = async (key: SessionKey, signal: AbortSignal): Promise<string> => {

@@ -163,8 +163,9 @@ describe("in a group", () => {
     const house = await openHouse({ settings: { groupPolicy: "open" } });
     house.fake.say(group, "hi", { message_thread_id: 5, is_topic_message: true });
     house.fake.say(1, "hi", { message_thread_id: 6 });
+    house.fake.say(1, "hi", { message_thread_id: 7, is_topic_message: true });
     await hearAll(house);
-    expect(house.accepted.map(({ from }) => from.chat)).toEqual([`${group}:topic:5`, "1"]);
+    expect(house.accepted.map(({ from }) => from.chat)).toEqual([`${group}:topic:5`, "1", "1:topic:7"]);
     await house.say("hello", `${group}:topic:5`);
     await house.typing(`${group}:topic:5`);
     expect(house.fake.sent).toMatchObject([{ chat: group, thread: 5, text: "hello" }]);

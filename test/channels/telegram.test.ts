@@ -173,6 +173,15 @@ describe("a poll", () => {
     expect(error).toMatchObject({ message: expect.stringContaining(message), fix: expect.stringContaining(fix) });
   });
 
+  it("whose token is withdrawn later says so", async () => {
+    const house = await openHouse();
+    house.fake.fail("getUpdates", refuse(401, "Unauthorized"));
+    expect(await failure(house.run())).toMatchObject({
+      name: "UserError",
+      message: expect.stringContaining("refused the bot token"),
+    });
+  });
+
   it("with a rival tries once more, then names it", async () => {
     const conflict = refuse(409, "Conflict: terminated by other getUpdates request");
     const house = await openHouse();
