@@ -25,7 +25,8 @@ export function readEntry(entry: Entry): ReadEntry {
   if ((payload["kind"] ?? ownKind) !== ownKind) return { kind: "foreign" };
   const schedule = readSchedule(innerOf(entry, "schedule"));
   if (!schedule) return { kind: "unreadable", reason: `job ${id} has no schedule of a known kind` };
-  const nextRunAtMs = numberIn(innerOf(entry, "state"), "nextRunAtMs");
+  const state = innerOf(entry, "state");
+  const [nextRunAtMs, last] = [numberIn(state, "nextRunAtMs"), readLast(state)];
   const job: StoredJob = {
     id,
     name: textIn(entry, "name") ?? "",
@@ -36,8 +37,19 @@ export function readEntry(entry: Entry): ReadEntry {
     deleteAfterRun: Boolean(fieldOf(entry, "deleteAfterRun") ?? false),
     createdAtMs: numberIn(entry, "createdAtMs") ?? 0,
     ...(nextRunAtMs !== undefined && { nextRunAtMs }),
+    ...(last && { last }),
   };
   return { kind: "job", job };
+}
+
+function readLast(state: PythonObject): LastRun | undefined {
+  const [atMs, status, error] = [
+    numberIn(state, "lastRunAtMs"),
+    fieldOf(state, "lastStatus"),
+    textIn(state, "lastError"),
+  ];
+  if (atMs === undefined || (status !== "ok" && status !== "error" && status !== "skipped")) return undefined;
+  return { atMs, status, ...(error !== undefined && { error }) };
 }
 
 /** What is missing becomes what is never due: such a job stays in the list and can be seen there. */

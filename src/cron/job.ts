@@ -42,6 +42,7 @@ export type Job = Omit<NewJob, "policy"> & {
   /** From here on occurrences are counted. */
   readonly createdAtMs: number;
   readonly nextRunAtMs?: number;
+  readonly last?: LastRun;
 };
 
 export type LastRun = { readonly atMs: number; readonly status: "ok" | "error" | "skipped"; readonly error?: string };

@@ -40,15 +40,25 @@ const mostTimes = 60;
 const day = 86_400_000;
 
 function nextByCalendar(expr: string, zone: string | undefined, afterMs: number): number | undefined {
-  if (zone !== undefined && !isZone(zone)) return undefined;
-  const key = `${expr}\n${zone ?? ""}`;
-  const calendar = calendars.get(key) ?? readCalendar(expr, zone);
+  const calendar = calendarOf(expr, zone);
   if (!calendar) return undefined;
-  calendars.set(key, calendar);
   const next = runAfter(calendar.whole, afterMs);
   if (next === undefined || calendar.times.length < 2 || !clocksChange(afterMs - day, next + day, zone)) return next;
   const each = calendar.times.flatMap((time) => runAfter(cronerFor(time, zone), afterMs) ?? []);
   return each.length === 0 ? next : Math.min(...each);
+}
+
+/** Whether an expression names this very time; what the clocks have jumped over runs at another. */
+export function names(expr: string, atMs: number, zone: string | undefined): boolean {
+  return calendarOf(expr, zone)?.whole.match(new Date(atMs)) === true;
+}
+
+function calendarOf(expr: string, zone: string | undefined): Calendar | undefined {
+  if (zone !== undefined && !isZone(zone)) return undefined;
+  const key = `${expr}\n${zone ?? ""}`;
+  const calendar = calendars.get(key) ?? readCalendar(expr, zone);
+  if (calendar) calendars.set(key, calendar);
+  return calendar;
 }
 
 function readCalendar(expr: string, zone: string | undefined): Calendar | undefined {
