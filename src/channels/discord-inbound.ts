@@ -16,6 +16,12 @@ const spokenTypes: readonly number[] = [0, 19];
 /** Of a message that is replied to, so much is quoted. */
 const quotedMost = 4000;
 
+const threadTypes: readonly number[] = [10, 11, 12];
+
+/** The channel that a thread hangs on; any other channel hangs on none, only on a heading. */
+export const parentOf = (channel: { readonly type: number; readonly parent_id?: string | null }): string | undefined =>
+  threadTypes.includes(channel.type) ? (channel.parent_id ?? undefined) : undefined;
+
 /** A thread is a session of its own, named after the channel it hangs on. */
 export const addressOf = (channel: string, { parent }: Place): Address => ({
   channel: "discord",

@@ -17,6 +17,7 @@ import {
   commandText,
   isOpen,
   isForUs,
+  parentOf,
   senderOf,
   textOf,
   type Policy,
@@ -39,6 +40,8 @@ export type ReaderParts = {
   readonly failed: (error: unknown) => void;
   /** A message of our own has appeared; its nonce says which. */
   readonly echoed: (nonce: string, id: string) => void;
+  /** A message that was just said has been stored, and will be answered. */
+  readonly taken: (channel: string, message: string) => void;
 };
 
 const pageSize = 100;
@@ -47,7 +50,6 @@ const firstPauseMs = 500;
 const longestPauseMs = 30_000;
 /** Channels that hold messages themselves; forums hold threads only. */
 const messageChannels: readonly number[] = [0, 2, 5, 13];
-const threadTypes: readonly number[] = [10, 11, 12];
 
 /** Hears what the gateway tells. */
 export type Reader = Listener & {
@@ -56,7 +58,7 @@ export type Reader = Listener & {
 };
 
 export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
-  const { ask, acknowledge, people, privateChat, bookmarks, policy, link, world, failed, echoed } = parts;
+  const { ask, acknowledge, people, privateChat, bookmarks, policy, link, world, failed, echoed, taken } = parts;
   const lanes = createKeyedMutex();
   /** Where the channels are that somebody may write in. */
   const places = new Map<string, Place>();
@@ -106,6 +108,8 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
 
   function meetGuild(guild: GatewayGuildCreateDispatchData): void {
     if (guild.unavailable) return;
+    // It may have been away for a while, with all that was said there.
+    for (const [channel, { guild: home }] of bookmarks.all()) if (home === guild.id) behind.add(channel);
     const joined = idAt(Date.parse(guild.joined_at));
     const listed = new Set<string>();
     for (const channel of [...(guild.channels ?? []), ...(guild.threads ?? [])]) {
@@ -217,6 +221,8 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
       if (!isOpen(policy, channel, place)) return;
       if (!bookmarks.get(channel)) await firstSight(channel, place, String(BigInt(id) - 1n));
       await handle(message, place);
+      const forUs = isForUs(message, place, me, policy);
+      if (forUs && link.mayEnter(addressOf(channel, place), senderOf(author))) taken(channel, id);
     });
   }
 
@@ -247,10 +253,6 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
     idle: () => lanes.idle(),
   };
 }
-
-/** The channel that a thread hangs on; any other channel hangs on none, only on a heading. */
-const parentOf = (channel: { readonly type: number; readonly parent_id?: string | null }): string | undefined =>
-  threadTypes.includes(channel.type) ? (channel.parent_id ?? undefined) : undefined;
 
 const statusOf = (error: unknown): number | undefined =>
   error instanceof Error && "status" in error && typeof error.status === "number" ? error.status : undefined;

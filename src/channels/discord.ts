@@ -19,6 +19,7 @@ const settings = section({
   groupPolicy: z.prefault(z.enum(["mention", "open"], 'must be "mention" or "open"'), "mention"),
   allowChannels: z.prefault(textList(), []),
   replyToMessage: z.prefault(flag(), false),
+  reactEmoji: z.prefault(maybeText(), ""),
   // Off unless asked for: an answer takes many requests then, and nobody is told when it is whole.
   streaming: z.prefault(flag(), false),
   streamEditInterval: z.prefault(seconds(0.1), 0.8),
@@ -63,6 +64,15 @@ async function create(given: z.infer<typeof settings>, world: ChannelWorld): Pro
     });
   };
 
+  const react = (channel: string, message: string, signal: AbortSignal): void => {
+    if (given.reactEmoji === "") return;
+    const path =
+      `/channels/${channel}/messages/${message}/reactions/${encodeURIComponent(given.reactEmoji)}/@me` as const;
+    request("put", path, {}, signal).catch((error: unknown) => {
+      if (!signal.aborted) world.log.warn(`Discord: no reaction: ${reasonOf(error)}`);
+    });
+  };
+
   const acknowledge = async (
     { id, token }: APIChatInputApplicationCommandInteraction,
     content: string,
@@ -98,6 +108,7 @@ async function create(given: z.infer<typeof settings>, world: ChannelWorld): Pro
           world,
           failed,
           echoed,
+          taken: (channel, message) => react(channel, message, stop.signal),
         },
         stop.signal,
       );

@@ -56,6 +56,15 @@ describe("settings", () => {
     await startChannel({ ...house, channel });
     expect(house.fake.logins).toEqual(["identify"]);
   });
+
+  it("of nanobot that have no effect here are said to have none", async () => {
+    const { fake, warnings, open } = await openDiscord();
+    onTestFinished(() => fake.close());
+    await open({ proxy: null, intents: 37377 });
+    expect(warnings).toEqual([]);
+    await open({ proxy: "http://127.0.0.1:8080" });
+    expect(warnings).toEqual([expect.stringContaining("channels.discord.proxy has no effect")]);
+  });
 });
 
 describe("a login", () => {
@@ -202,6 +211,48 @@ describe("a thread", () => {
     await running.until(() => running.stored.length === 1);
     expect(running.stored[0]?.from.chat).toBe(`${room}:thread:${thread}`);
     expect(fake.requestsTo("GET /channels/:id")).toHaveLength(1);
+  });
+});
+
+describe("a message that is taken", () => {
+  it("is marked with the emoji that is asked for, if its sender may speak", async () => {
+    const house = await openDiscord({ reactEmoji: "👀" });
+    const { fake, room, dm, ann } = house;
+    onTestFinished(() => fake.close());
+    const memory = memoryLink();
+    const link = { ...memory.link, mayEnter: (_: unknown, [id]: readonly string[]) => id === ann.id };
+    const running = await startChannel(house, { ...memory, link });
+    fake.say(room, fake.person("stranger"), `<@${fake.bot.id}> hello`);
+    fake.say(room, ann, "not to the bot");
+    const taken = fake.say(room, ann, `<@${fake.bot.id}> hello`);
+    await fake.until(() => fake.reactions.length === 1);
+    expect(fake.reactions).toEqual([{ message: taken, emoji: "👀" }]);
+    // What was said while we were away is answered, but no longer waited for.
+    await running.end();
+    fake.say(room, ann, `<@${fake.bot.id}> are you there?`);
+    const again = await startChannel(house);
+    const next = fake.say(dm, ann, "hello");
+    await fake.until(() => fake.reactions.length === 2);
+    await again.until(() => again.stored.length === 2);
+    expect(fake.reactions.map(({ message }) => message)).toEqual([taken, next]);
+    expect(fake.violations).toEqual([]);
+  });
+
+  it("is taken all the same if it cannot be marked", async () => {
+    const { fake, dm, ann, running, warnings } = await openRunning({ reactEmoji: "no emoji" });
+    fake.say(dm, ann, "1");
+    fake.say(dm, ann, "2");
+    await running.until(() => running.stored.length === 2);
+    await fake.until(() => warnings.length === 2);
+    expect(warnings[0]).toContain("Discord: no reaction: Unknown Emoji");
+  });
+
+  it("is not marked unless that is asked for", async () => {
+    const { fake, dm, ann, running } = await openRunning();
+    fake.say(dm, ann, "hello");
+    await running.until(() => running.stored.length === 1);
+    await running.end();
+    expect(fake.requests.filter(({ route }) => route.includes("reactions"))).toEqual([]);
   });
 });
 
@@ -383,6 +434,23 @@ describe("what is said while we are away", () => {
     await running.until(() => running.stored.length === 2);
     expect(running.texts()).toEqual(["2", "3"]);
     expect(warnings).toHaveLength(2);
+  });
+
+  it("is fetched when a server comes back that Discord had lost for a while", async () => {
+    const { fake, guild, room, ann, running } = await openRunning({ groupPolicy: "open" });
+    const thread = fake.addThread(room);
+    fake.say(room, ann, "room 1");
+    fake.say(thread, ann, "thread 1");
+    await running.until(() => running.stored.length === 2);
+    fake.loseGuild(guild);
+    fake.say(room, ann, "room 2");
+    fake.say(thread, ann, "thread 2");
+    fake.returnGuild(guild);
+    fake.say(room, ann, "room 3");
+    await running.until(() => running.stored.length === 5);
+    expect(running.texts().filter((text) => text.startsWith("room"))).toEqual(["room 1", "room 2", "room 3"]);
+    expect(running.texts()).toContain("thread 2");
+    expect(fake.logins).toEqual(["identify"]);
   });
 
   it("in a channel that is gone is nobody's", async () => {

@@ -102,6 +102,7 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
   const requests: SeenRequest[] = [];
   const posts: Post[] = [];
   const edits: { readonly id: string; readonly content: string }[] = [];
+  const reactions: { readonly message: string; readonly emoji: string }[] = [];
   const acknowledged: { readonly interaction: string; readonly body: Json }[] = [];
   const logins: ("identify" | "resume")[] = [];
   const violations: string[] = [];
@@ -242,6 +243,13 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
       dispatch("MESSAGE_UPDATE", message);
       edits.push({ id: message.id, content });
       return message;
+    },
+    "PUT /channels/:id/messages/:id/reactions/:emoji/@me": ({ path }, [id = "", messageId = ""]) => {
+      const message = channelOf(id).messages.find((one) => one.id === messageId);
+      if (!message) throw new Refusal(404, 10008, "Unknown Message");
+      const emoji = decodeURIComponent(/reactions\/([^/]+)/.exec(path)?.[1] ?? "");
+      if (!/^(?:\p{Extended_Pictographic}.*|\w+:\d+)$/u.test(emoji)) throw new Refusal(400, 10014, "Unknown Emoji");
+      reactions.push({ message: messageId, emoji });
     },
     "POST /channels/:id/typing": (_request, [id = ""]) => void channelOf(id),
     "POST /users/@me/channels": ({ body: { recipient_id: person } }) => {
@@ -525,6 +533,7 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
     requests: requests as readonly SeenRequest[],
     posts: posts as readonly Post[],
     edits: edits as readonly { readonly id: string; readonly content: string }[],
+    reactions: reactions as readonly { readonly message: string; readonly emoji: string }[],
     acknowledged: acknowledged as readonly { readonly interaction: string; readonly body: Json }[],
     logins: logins as readonly ("identify" | "resume")[],
     heartbeats: heartbeats as readonly number[],
@@ -670,7 +679,10 @@ const limited: readonly string[] = ["POST /channels/:id/messages", "PATCH /chann
 const guildOf = ({ guild }: Channel): { readonly guild?: string } => (guild === undefined ? {} : { guild });
 
 const routeOf = (path: string): string =>
-  path.replace(/^\/interactions\/\d+\/[^/]+/, "/interactions/:id/:token").replaceAll(/\/\d+(?=\/|$)/g, "/:id");
+  path
+    .replace(/^\/interactions\/\d+\/[^/]+/, "/interactions/:id/:token")
+    .replace(/(?<=\/reactions\/)[^/]+/, ":emoji")
+    .replaceAll(/\/\d+(?=\/|$)/g, "/:id");
 
 function reply(response: ServerResponse, status: number, body: unknown): void {
   if (body === undefined) response.writeHead(status).end();
