@@ -246,14 +246,6 @@ describe("a message that is taken", () => {
     await fake.until(() => warnings.length === 2);
     expect(warnings[0]).toContain("Discord: no reaction: Unknown Emoji");
   });
-
-  it("is not marked unless that is asked for", async () => {
-    const { fake, dm, ann, running } = await openRunning();
-    fake.say(dm, ann, "hello");
-    await running.until(() => running.stored.length === 1);
-    await running.end();
-    expect(fake.requests.filter(({ route }) => route.includes("reactions"))).toEqual([]);
-  });
 });
 
 describe("files that come with a message", () => {
