@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 import { errorCode, UserError } from "../util/errors.js";
 import { findPackage } from "../util/package-root.js";
 import { addChatCommand } from "./chat.js";
+import { addCronCommand } from "./cron.js";
 import { addGatewayCommands } from "./gateway-commands.js";
 import { addMemoryCommand } from "./memory.js";
 import { addSessionsCommand } from "./sessions.js";
@@ -24,6 +25,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
   addChatCommand(program, parts);
   addSessionsCommand(program, parts);
   addMemoryCommand(program, parts);
+  addCronCommand(program, parts);
   try {
     await program.parseAsync(args, { from: "user" });
     return code;
