@@ -1,0 +1,119 @@
+/** One conversation: its head, what was said, and where one writes. */
+import { useCallback, useEffect, useState } from "preact/hooks";
+import type { SessionKey } from "../../../../src/message.js";
+import { VirtualList } from "../../list/virtual-list.js";
+import { usePage } from "../../shell/page.js";
+import { randomId } from "../../shell/random-id.js";
+import { addressOf } from "../../shell/route.js";
+import { contentOf, roleOf } from "../../transcript/row.js";
+import { RowView } from "../../transcript/row-view.js";
+import { Icon } from "../../ui/icon.js";
+import { IconButton, ProblemNote, Skeleton } from "../../ui/parts.js";
+import { type Conversation, stopPrefix } from "../conversations.js";
+import { titleOf } from "../open-chats.js";
+import type { Turn } from "../turns.js";
+import { Composer } from "./composer.js";
+import { TurnView } from "./turn-view.js";
+import { Welcome } from "./welcome.js";
+
+export type ColumnProps = { readonly session: SessionKey; readonly isCurrent: boolean; readonly isAlone: boolean };
+
+export function Column({ session, isCurrent, isAlone }: ColumnProps) {
+  const { conversations, outbox, chats, api } = usePage();
+  const conversation = conversations.of(session);
+  const [toEnd, setToEnd] = useState(0);
+  useEffect(() => conversations.look(session), [conversations, session]);
+  useTitle(conversation);
+  const title = titleOf(session, chats.state.value.titles);
+
+  const send = (text: string, images: readonly string[]): void => {
+    outbox.send({ session, text, images, id: randomId(20) });
+    setToEnd((count) => count + 1);
+  };
+  const stop = (): void => {
+    const enough = new AbortController();
+    const body = { session, text: "/stop", id: `${stopPrefix}${randomId(20)}` };
+    void api.stream("api/turns", { body, signal: enough.signal }).then(({ body: told }) => told?.cancel());
+  };
+  const actions = {
+    again: ({ id, question, images }: Turn) => outbox.send({ session, text: question ?? "", images, id }),
+    withdraw: ({ id }: Turn) => conversation.happen({ kind: "withdrawn", id }),
+  };
+
+  return (
+    <section class="column" aria-label={title} data-current={isCurrent} onFocusIn={() => chats.focus(session)}>
+      <header class="column-head">
+        <h2 title={session}>{title}</h2>
+        {!session.startsWith("web:") && <span class="column-key">{session}</span>}
+        <a class="icon-button" href={addressOf({ view: "conversations", subject: session })} aria-label="Read all of it" title="Read all of it">
+          <Icon name="conversations" />
+        </a>
+        {!isAlone && <IconButton icon="close" label={`Close ${title}`} onClick={() => chats.close(session)} />}
+      </header>
+      <Body conversation={conversation} toEnd={toEnd} actions={actions} ask={send} />
+      <div class="column-foot">
+        {!isLocal(session) && (
+          <p class="column-note">You continue this conversation here. Answers appear here only, not on {session.split(":")[0]}.</p>
+        )}
+        <Composer
+          label={`Message to ${title}`}
+          isBusy={conversation.isBusy.value}
+          isFocused={isCurrent}
+          send={send}
+          stop={stop}
+        />
+      </div>
+    </section>
+  );
+}
+
+/** What is said there is heard by whoever looks; all others are platforms. */
+const isLocal = (session: SessionKey): boolean => /^(?:web|cli|api|file):/.test(session);
+
+type BodyProps = {
+  readonly conversation: Conversation;
+  readonly toEnd: number;
+  readonly actions: { readonly again: (turn: Turn) => void; readonly withdraw: (turn: Turn) => void };
+  readonly ask: (text: string, images: readonly string[]) => void;
+};
+
+function Body({ conversation, toEnd, actions, ask }: BodyProps) {
+  const { rows, places, session } = conversation;
+  const { count, at } = places.value;
+  // Rows that come are drawn.
+  void rows.version.value;
+  const total = rows.total.value;
+  const want = useCallback((range: { from: number; to: number }) => rows.want(range), [rows]);
+  if (rows.problem.value && total === undefined) {
+    return <ProblemNote problem={rows.problem.value} retry={() => void rows.refresh("all")} />;
+  }
+  if (count === 0) return total === undefined ? <Skeleton /> : <Welcome ask={(text) => ask(text, [])} />;
+  return (
+    <VirtualList
+      id={session}
+      count={count}
+      label="Conversation"
+      guess={96}
+      toEnd={toEnd}
+      onRange={want}
+      row={(index) => {
+        const place = at(index);
+        if (place.kind === "turn") return <TurnView key={place.turn.id} turn={place.turn} actions={actions} />;
+        return <RowView rows={rows} index={place.row} />;
+      }}
+    />
+  );
+}
+
+/** A conversation is called after what was said first. */
+function useTitle({ session, rows, turns }: Conversation): void {
+  const { chats } = usePage();
+  void rows.version.value;
+  const first = rows.row(0);
+  const question = first && roleOf(first) === "user" ? contentOf(first).text : undefined;
+  const asked = rows.total.value === 0 ? turns.value[0]?.question : undefined;
+  const title = question ?? asked;
+  useEffect(() => {
+    if (title !== undefined && session.startsWith("web:") && !title.startsWith("/")) chats.name(session, title);
+  }, [chats, session, title]);
+}

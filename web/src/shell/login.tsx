@@ -1,0 +1,49 @@
+/** A gateway that can be reached from elsewhere wants its token first. */
+import { useState } from "preact/hooks";
+import { problemOf } from "../api/problem.js";
+import { usePage } from "./page.js";
+
+export function Login() {
+  const page = usePage();
+  const [token, setToken] = useState("");
+  const [problem, setProblem] = useState<string | undefined>(undefined);
+
+  const enter = async (): Promise<void> => {
+    try {
+      await page.api.post("api/login", { token: token.trim() });
+      location.reload();
+    } catch (error) {
+      const { message, fix } = problemOf(error);
+      setProblem(`${message} ${fix}`);
+    }
+  };
+
+  return (
+    <main class="login">
+      <form class="card login-card" onSubmit={(event) => (event.preventDefault(), void enter())}>
+        <h1>This gateway is locked</h1>
+        <p>
+          Enter its access token. It stands in the gateway's configuration as <code>gateway.token</code>.
+        </p>
+        <label class="field">
+          Access token
+          <input
+            type="password"
+            autocomplete="current-password"
+            required
+            value={token}
+            onInput={(event) => setToken(event.currentTarget.value)}
+          />
+        </label>
+        {problem !== undefined && (
+          <p class="field-problem" role="alert">
+            {problem}
+          </p>
+        )}
+        <button type="submit" class="button primary">
+          Open
+        </button>
+      </form>
+    </main>
+  );
+}
