@@ -112,19 +112,19 @@ const dot = Buffer.from(
 );
 
 describe.each(Object.keys(platforms))("on %s", (name) => {
-  const openPlatform = (settings: object = {}): Promise<Platform> => {
+  const openPlatform = (settings: object): Promise<Platform> => {
     const opener = platforms[name];
     if (!opener) throw new Error(name);
     return opener(settings);
   };
 
-  it("a picture is seen by the model", async () => {
+  it("a picture is seen by the model, and the answer quotes it", async () => {
     const model = await openModel([[open, "A dot."]]);
-    const platform = await openPlatform();
+    const platform = await openPlatform({ replyToMessage: true });
     await openGateway(model.apiBase, platform.channels);
-    platform.say("what is it?", dot);
+    const question = platform.say("what is it?", dot);
     await platform.until(() => platform.chat().length === 1);
-    expect(platform.chat()).toEqual([{ text: "A dot.", quotes: undefined }]);
+    expect(platform.chat()).toEqual([{ text: "A dot.", quotes: question }]);
     const url = `data:image/png;base64,${dot.toString("base64")}`;
     expect(model.requests[0]?.messages.at(-1)?.content).toContainEqual({ type: "image_url", image_url: { url } });
   });
