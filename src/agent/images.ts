@@ -16,7 +16,7 @@ export async function imageParts(paths: readonly string[]): Promise<Part[]> {
 }
 
 /** By the file's first bytes; names lie. */
-function imageType(bytes: Buffer): string | undefined {
+export function imageType(bytes: Buffer): string | undefined {
   if (bytes.subarray(0, 8).equals(Buffer.from("\x89PNG\r\n\x1a\n", "latin1"))) return "image/png";
   if (bytes.subarray(0, 3).equals(Buffer.from([0xff, 0xd8, 0xff]))) return "image/jpeg";
   const start = bytes.subarray(0, 12).toString("latin1");

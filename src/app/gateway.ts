@@ -148,6 +148,9 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
       outcomeOf: async (id) => (await ledger.reports.trace(id))?.entry.outcome,
       delivery,
       localDoors,
+      modelName: app.modelName,
+      mediaOf: (door) => join(settings.home, "media", door),
+      now,
       log,
     });
   };

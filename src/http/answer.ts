@@ -8,11 +8,12 @@ export type Answer =
   /** Nothing of it is stored in the conversation. `words` are for people and tell nothing of the inside. */
   | { readonly kind: "failed" | "busy" | "postponed"; readonly words: string };
 
+const unknown = "It could not be answered.";
 const nothing: Usage = { input: 0, output: 0, cached: 0 };
 
 export function createAnswer() {
   const said: string[] = [];
-  let answer: Answer = { kind: "failed", words: "It could not be answered." };
+  let answer: Answer = { kind: "failed", words: unknown };
   return {
     hear(told: Told): void {
       if (told.kind === "said") said.push(told.text);
@@ -24,7 +25,7 @@ export function createAnswer() {
       // Undefined: a tool has said all there was to say.
       const text = told.reply ?? said.join("\n\n");
       if (outcome.kind === "answered" || outcome.kind === "silent") answer = { kind: "answered", text, usage };
-      else answer = { kind: outcome.reason === tooManyWaiting ? "busy" : "failed", words: text };
+      else answer = { kind: outcome.reason === tooManyWaiting ? "busy" : "failed", words: text || unknown };
     },
     get result(): Answer {
       return answer;

@@ -1,4 +1,5 @@
 /** The HTTP door before a house with real parts, and clients that speak to it over a real connection. */
+import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { createDoor } from "../../src/http/door.js";
 import { listen } from "../../src/http/server.js";
@@ -22,6 +23,9 @@ export async function openDoor(options: HouseOptions = {}) {
           outcomeOf: async (id) => (await ledger.reports.trace(id))?.entry.outcome,
           delivery,
           localDoors: ["fake"],
+          modelName: "test/scripted",
+          mediaOf: (door) => join(house.folder, "media", door),
+          now: () => Date.now(),
           log,
         }),
       log,
