@@ -53,8 +53,9 @@ export async function addJob(options: AddOptions, terminal: Terminal): Promise<v
       );
     }
     if (options.json) return terminal.out(JSON.stringify(job));
-    const next = job.nextRunAtMs === undefined ? "" : `; next run ${moment(job.nextRunAtMs, zoneOf(schedule) ?? zone)}`;
-    terminal.out(`Job ${job.id} (${spelledOut(job.name)}) is planned: ${scheduleInWords(schedule, zone)}${next}.`);
+    const next = schedule.kind === "at" ? undefined : job.nextRunAtMs;
+    const then = next === undefined ? "" : `; next run ${moment(next, zoneOf(schedule) ?? zone)}`;
+    terminal.out(`Job ${job.id} (${spelledOut(job.name)}) is planned: ${scheduleInWords(schedule, zone)}${then}.`);
   });
 }
 

@@ -30,7 +30,7 @@ const nextOf = ({ enabled, nextRunAtMs }: Job): number => (enabled ? (nextRunAtM
 function whenNext({ enabled, nextRunAtMs }: Job, zone: string | undefined): string {
   if (!enabled) return "switched off";
   if (nextRunAtMs === undefined) return "never";
-  return timeIn(nextRunAtMs, zone);
+  return `${timeIn(nextRunAtMs, zone)}${nextRunAtMs <= Date.now() ? " (due)" : ""}`;
 }
 
 const lastOf = ({ last }: Job, zone: string | undefined): string =>

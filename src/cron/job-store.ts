@@ -51,20 +51,27 @@ export function createJobStore(parts: JobStoreParts): OpenJobStore {
 
   // Ten thousand jobs are looked at every second; what has not changed is not read again.
   const readings = new WeakMap<PythonObject, ReadEntry>();
+  const made = new WeakMap<PythonObject, { readonly wish: Partial<Policy> | undefined; readonly job: Job }>();
   let listed:
     | { readonly entries: readonly Entry[]; readonly wishes: Wishes; readonly jobs: readonly Job[] }
     | undefined;
 
-  const reading = (entry: Entry): ReadEntry => {
-    const found = (isObject(entry) ? readings.get(entry) : undefined) ?? readEntry(entry);
-    if (isObject(entry)) readings.set(entry, found);
+  const reading = (entry: PythonObject): ReadEntry => {
+    const found = readings.get(entry) ?? readEntry(entry);
+    readings.set(entry, found);
     return found;
   };
 
   const jobOf = (entry: Entry, wishes: Wishes): Job | undefined => {
-    const found = reading(entry);
+    const found = isObject(entry) ? reading(entry) : readEntry(entry);
     if (found.kind === "unreadable") report(`An entry of jobs.json is kept and never runs: ${found.reason}.`);
-    return found.kind === "job" ? { ...found.job, policy: { ...defaults, ...wishes[found.job.id] } } : undefined;
+    if (found.kind !== "job" || !isObject(entry)) return undefined;
+    const wish = wishes[found.job.id];
+    const known = made.get(entry);
+    if (known && known.wish === wish) return known.job;
+    const job = { ...found.job, policy: { ...defaults, ...wish } };
+    made.set(entry, { wish, job });
+    return job;
   };
 
   /** Changes one job of ours; gives it as it is then. Undefined: there is no such job. */
@@ -74,7 +81,7 @@ export function createJobStore(parts: JobStoreParts): OpenJobStore {
   ): Promise<Job | undefined> => {
     const wishes = await policies.read();
     return file.change((entries) => {
-      const at = entries.findIndex((entry) => idOf(entry) === id && reading(entry).kind === "job");
+      const at = entries.findIndex((entry) => isObject(entry) && idOf(entry) === id && reading(entry).kind === "job");
       const entry = entries[at];
       if (!isObject(entry)) return { entries, result: undefined };
       const changed = change(entry);
