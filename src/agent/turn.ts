@@ -40,6 +40,8 @@ export type TurnInput = {
   readonly text: string;
   /** Files that came with the message. */
   readonly media?: readonly string[];
+  /** It stands alone: nothing that was said before is shown. */
+  readonly stateless?: true;
   readonly signal: AbortSignal;
   readonly on?: (event: TurnEvent) => void;
 } & Partial<Pick<Turn, "keep" | "starting" | "resume">>;
@@ -68,7 +70,9 @@ export function createThinking(parts: TurnParts) {
     session.settle();
     // What an interrupted turn still owed belongs to the past, whatever becomes of this one.
     if (session.hasUnsaved) await sessions.save(session);
-    const newest = session.slice(historyStart(session.length, session.lastConsolidated, store.viewMessages));
+    const newest = input.stateless
+      ? []
+      : session.slice(historyStart(session.length, session.lastConsolidated, store.viewMessages));
     const images = await imageParts(input.media ?? []);
     const content = userContent(runtimeContext(clock(), input.from), input.text.toWellFormed(), images);
     const question: Row = { role: "user", content };
