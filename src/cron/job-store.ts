@@ -70,6 +70,8 @@ export function createJobStore(parts: JobStoreParts): OpenJobStore {
     const known = made.get(entry);
     if (known && known.wish === wish) return known.job;
     const job = { ...found.job, policy: { ...defaults, ...wish } };
+    const problem = job.enabled && job.nextRunAtMs === undefined ? checkSchedule(job.schedule) : undefined;
+    if (problem !== undefined) report(`Job ${job.id} (${job.name}) never runs: ${problem}.`);
     made.set(entry, { wish, job });
     return job;
   };

@@ -175,6 +175,20 @@ describe("where a job runs and whom it tells", () => {
   });
 });
 
+describe("a job that nanobot took although it can never run", () => {
+  it.each([
+    ["add-cron-invalid", "Job 2442ffee (broken) never runs: 5 fields: minute hour day month weekday; there are 3."],
+    ["add-every-zero", "Job 2442ffee (zero) never runs: an interval has to be at least one millisecond long."],
+  ])("is told of, once: %s", async (name, problem) => {
+    const { store, told } = await openStore({ files: { "cron/jobs.json": await jobsOf("v0.1.4.post4", name) } });
+    await store.list();
+    await store.enable("2442ffee", true);
+    await store.list();
+    expect(told[0]).toBe(problem);
+    expect(new Set(told).size).toBe(told.length);
+  });
+});
+
 describe("how a job wants to be treated", () => {
   it("is kept beside nanobot's file, which does not change by it", async () => {
     const shop = await openStore();

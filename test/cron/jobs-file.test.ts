@@ -238,6 +238,7 @@ describe("any file", () => {
         expect(after.jobs.filter((_, n) => !own[n])).toEqual(entries.filter((_, n) => !own[n]));
         for (const [n, entry] of after.jobs.entries()) {
           expect(entry).toMatchObject({ ...jobs[n]?.more, ...(own[n] ? {} : entries[n]) });
+          expect(entry.state).toMatchObject(jobs[n]?.inState ?? {});
           expect(entry.payload).toEqual(entries[n]?.payload);
           expect(entry.schedule).toEqual(entries[n]?.schedule);
         }
