@@ -55,6 +55,8 @@ export type Thought = {
   readonly end: LoopEnd["end"];
   readonly toolsUsed: readonly string[];
   readonly usage: Usage;
+  /** Whose tokens these are. */
+  readonly model?: string;
 };
 
 export type TurnResult = Omit<Thought, "rows"> & { readonly session: Session };
@@ -99,7 +101,8 @@ export function createThinking(parts: TurnParts) {
     input.signal.throwIfAborted();
     const { end, toolsUsed, usage } = outcome;
     const reply = saidHere ? undefined : replyText(outcome, store, settings.maxIterations);
-    return { rows: storedRows(question, outcome, store, clock()), reply, end, toolsUsed, usage };
+    const rows = storedRows(question, outcome, store, clock());
+    return { rows, reply, end, toolsUsed, usage, model: parts.model.name };
   };
 }
 

@@ -64,6 +64,10 @@ const migrations: readonly string[] = [
    CREATE INDEX occurrences_decided ON occurrences (decided_at);
    CREATE TABLE marks (job TEXT PRIMARY KEY, through INTEGER NOT NULL, swept INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;`,
   handleTables,
+  // What turns have cost, day by day.
+  `CREATE TABLE usage (
+     day TEXT NOT NULL, session TEXT NOT NULL, model TEXT NOT NULL, turns INTEGER NOT NULL, input INTEGER NOT NULL,
+     output INTEGER NOT NULL, cached INTEGER NOT NULL, PRIMARY KEY (day, session, model)) WITHOUT ROWID;`,
 ];
 
 const versionOf = (db: Database): number => Number(db.prepare("PRAGMA user_version").get()?.["user_version"]);

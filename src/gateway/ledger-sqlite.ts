@@ -19,6 +19,7 @@ import { createSqliteHandles } from "./handles-sqlite.js";
 import { type Database, handleTables, migrate, refuseNewer, type Statement } from "./ledger-schema.js";
 import { createSqliteReports } from "./ledger-reports-sqlite.js";
 import { createSqliteOccurrences } from "./occurrences-sqlite.js";
+import { createSqliteUsage } from "./usage-sqlite.js";
 
 export type SqliteLedgerParts = {
   readonly file: string;
@@ -118,9 +119,11 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
     sql("SELECT 1 FROM seen WHERE channel = ? AND platform_id = ?").get(channel, platformId) !== undefined;
 
   const occurrences = createSqliteOccurrences({ sql, durably, now });
+  const usage = createSqliteUsage({ sql, now });
 
   return {
     occurrences,
+    usage,
     handles: createSqliteHandles({ sql, durably, now }),
     inbox: {
       async accept(message, session) {
@@ -211,6 +214,7 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
             plain(turn.outcome.reason ?? "") || null,
           );
           addParts(turn.messages, item.id, "held");
+          if (turn.usage) usage.count(item.session, turn.model ?? "", turn.usage);
           event(item.id, "turn finished", turnDetail(turn));
           return "finished";
         });
@@ -300,6 +304,7 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
         const due = await occurrences.sweep(before);
         if (old.length + said.length === 0) return due;
         durably("sweep", () => {
+          usage.forgetOld();
           for (const { id } of old) {
             sql("INSERT OR IGNORE INTO seen SELECT channel, platform_id, chat FROM inbox WHERE id = ?").run(id);
             for (const table of ["steps", "turns", "outbox", "events"]) {

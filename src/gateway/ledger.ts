@@ -43,6 +43,8 @@ export type FinishedTurn = {
   readonly messages: readonly Outbound[];
   readonly outcome: Outcome;
   readonly usage?: Usage;
+  /** Whose tokens these are. */
+  readonly model?: string;
 };
 
 export type Inbox = {
@@ -153,6 +155,23 @@ export type Reports = {
   discard(idOrPlatformId: string): Promise<boolean>;
 };
 
+/** What the turns of one day have cost, in one session, by one model. */
+export type UsageEntry = {
+  /** `2026-11-16`, in the machine's zone. */
+  readonly day: string;
+  readonly session: SessionKey;
+  readonly model: string;
+  readonly turns: number;
+  readonly input: number;
+  readonly output: number;
+  readonly cached: number;
+};
+
+export type UsageReports = {
+  /** From a day on, the oldest first. */
+  since(day: string): Promise<readonly UsageEntry[]>;
+};
+
 export type Upkeep = {
   /** Has another process changed the ledger since this was asked last? */
   touched(): Promise<boolean>;
@@ -171,6 +190,7 @@ export type Ledger = {
   readonly upkeep: Upkeep;
   /** What became of each time a job was due. */
   readonly occurrences: Occurrences;
+  readonly usage: UsageReports;
   readonly handles: Handles;
   close(): Promise<void>;
 };

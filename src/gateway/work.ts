@@ -95,7 +95,7 @@ export function createWork(parts: WorkParts) {
     // A /stop that comes from before a restart: what it was meant for is over.
     if (command?.kind === "stop") return ending(item, answered, split(from, nothingToStop, id));
     const ofTools = steps.filter((step) => step.kind !== "shown");
-    const { rows, reply, usage } = await agent.think({
+    const { rows, reply, usage, model } = await agent.think({
       session: item.session,
       from,
       text,
@@ -114,13 +114,14 @@ export function createWork(parts: WorkParts) {
         progress(item, event, preview).catch((error: unknown) => log.warn(reasonOf(error)));
       },
     });
+    const made = { rows, usage, ...(model !== undefined && { model }) };
     if (reply === undefined) {
-      return { rows, messages: [], outcome: { kind: "answered", reason: "by the message tool" }, usage };
+      return { ...made, messages: [], outcome: { kind: "answered", reason: "by the message tool" } };
     }
     if (quiet && reply.trim() === nothingToSay) {
-      return { rows, messages: [], outcome: { kind: "silent", reason: "there was nothing to say" }, usage };
+      return { ...made, messages: [], outcome: { kind: "silent", reason: "there was nothing to say" } };
     }
-    return { rows, messages: split(from, reply, id), outcome: answered, usage };
+    return { ...made, messages: split(from, reply, id), outcome: answered };
   };
 
   /** Within the time it may take; the beginning of the answer, if it was shown, becomes the answer. */

@@ -8,7 +8,7 @@
  * Keys and ids in a path are percent-encoded (`encodeURIComponent`). A stream of events is `data: <JSON>` lines. A part
  * that is not running (no cron, say) answers 404 with {@link Refused}.
  */
-import type { LedgerEntry, LedgerSummary, Outcome, TraceEvent } from "../gateway/ledger.js";
+import type { LedgerEntry, LedgerSummary, Outcome, TraceEvent, UsageEntry } from "../gateway/ledger.js";
 import type { ChannelStatus } from "../gateway/supervisor.js";
 import type { Policy, Schedule } from "../cron/job.js";
 import type { Row, SessionKey } from "../message.js";
@@ -111,17 +111,6 @@ export type OccurrenceView = {
 
 /** `GET /api/usage?days=30`: one entry per day, session and model. */
 export type UsageList = { readonly usage: readonly UsageEntry[] };
-export type UsageEntry = {
-  /** `2026-11-16`, in the machine's zone. */
-  readonly day: string;
-  readonly session: SessionKey;
-  readonly model: string;
-  readonly turns: number;
-  readonly input: number;
-  readonly output: number;
-  readonly cached: number;
-};
-
 /** Any refusal: 4xx with words for people. */
 export type Refused = { readonly error: string };
 
@@ -129,4 +118,4 @@ export type Refused = { readonly error: string };
 export type PageHeader = "x-nanogate";
 
 /** What `GET /api/events` tells is in gateway/live.ts: News and Said. */
-export type { Outcome };
+export type { Outcome, UsageEntry };

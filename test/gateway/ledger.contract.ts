@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { FinishedTurn, Item, Ledger, Outcome, Progress } from "../../src/gateway/ledger.js";
 import type { Inbound, Outbound } from "../../src/message.js";
+import { localIsoTime } from "../../src/util/clock.js";
 
 export type LedgerBench = {
   /** Opens the same ledger, again and again, also side by side. */
@@ -17,6 +18,7 @@ const message = (id: string, text = "hi", chat = "ann"): Inbound => ({
   text,
   media: [],
 });
+const localDay = (ms: number): string => localIsoTime(ms * 1000).slice(0, 10);
 const said = (text: string, chat = "ann"): Outbound => ({ kind: "text", to: { channel: "fake", chat }, text });
 const turn = (texts: readonly string[], outcome: Outcome = { kind: "answered" }, chat = "ann"): FinishedTurn => ({
   rows: [{ role: "user", content: "hi" }],
@@ -437,6 +439,68 @@ export function describeLedger(name: string, bench: () => LedgerBench): void {
       expect(await ledger.outbox.change(part, { kind: "sent", receipt: "r" })).toBe(true);
       expect(await ledger.outbox.next("fake", "ann")).toBeUndefined();
       expect((await outcomeOf(ledger, "1"))?.outcome).toBe("silent");
+      await ledger.close();
+    });
+  });
+
+  describe(`${name}: usage`, () => {
+    const cost = (input: number, model?: string, outcome: Outcome = { kind: "answered" }): FinishedTurn => ({
+      ...turn([], outcome),
+      usage: { input, output: 2 * input, cached: 1 },
+      ...(model !== undefined && { model }),
+    });
+    const day = 24 * 3_600_000;
+
+    it("is counted by day, session and model, once for each turn", async () => {
+      const { open, pass } = bench();
+      const ledger = await open();
+      const first = await accept(ledger, "1");
+      await answer(ledger, first, cost(10, "a/b"));
+      await answer(ledger, await accept(ledger, "2"), cost(5, "a/b"));
+      await answer(ledger, await accept(ledger, "3", "hi", "bob"), cost(1, "c", { kind: "silent" }));
+      await answer(ledger, await accept(ledger, "4"), turn([]));
+      pass(day);
+      await answer(ledger, await accept(ledger, "5"), cost(3));
+      await ledger.close();
+      const again = await open();
+      const today = localDay(first.receivedAt);
+      const tomorrow = localDay(first.receivedAt + day);
+      const all = [
+        { day: today, session: "fake:ann", model: "a/b", turns: 2, input: 15, output: 30, cached: 2 },
+        { day: today, session: "fake:bob", model: "c", turns: 1, input: 1, output: 2, cached: 1 },
+        { day: tomorrow, session: "fake:ann", model: "", turns: 1, input: 3, output: 6, cached: 1 },
+      ];
+      expect(await again.usage.since("2000-01-01")).toEqual(all);
+      expect(await again.usage.since(tomorrow)).toEqual(all.slice(2));
+      await again.close();
+    });
+
+    it("is not that of a turn that was discarded while it ran", async () => {
+      const ledger = await bench().open();
+      const item = await accept(ledger, "1");
+      await begin(ledger, item);
+      await ledger.reports.discard("1");
+      expect(await ledger.journal.finish(item, cost(10, "m"))).toBe("over");
+      expect(await ledger.usage.since("2000-01-01")).toEqual([]);
+      await ledger.close();
+    });
+
+    it("is forgotten after a year and a month, long after the messages", async () => {
+      const { open, pass } = bench();
+      const ledger = await open();
+      const sweep = async (at: number): Promise<void> => {
+        while ((await ledger.upkeep.sweep(at)) > 0);
+      };
+      const first = await accept(ledger, "1");
+      await answer(ledger, first, cost(10, "m"));
+      pass(390 * day);
+      await answer(ledger, await accept(ledger, "2"), cost(20, "m"));
+      await sweep(first.receivedAt + day);
+      expect(await ledger.usage.since("2000-01-01")).toHaveLength(2);
+      pass(20 * day);
+      await answer(ledger, await accept(ledger, "3"), cost(30, "m"));
+      await sweep(first.receivedAt + 400 * day);
+      expect((await ledger.usage.since("2000-01-01")).map(({ input }) => input)).toEqual([20, 30]);
       await ledger.close();
     });
   });
