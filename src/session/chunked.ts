@@ -96,9 +96,10 @@ export function createChunkedStore(options: ChunkedOptions): SessionStore {
       }
     },
 
-    async *verify({ repair }) {
+    async *verify({ repair, only }) {
+      const wanted = only === undefined ? undefined : await locate(only);
       for (const [stem, names] of await scanFolder(folder)) {
-        if (!isInUse(names)) continue;
+        if (!isInUse(names) || (wanted ?? stem) !== stem) continue;
         const verify = async (): Promise<VerifyResult> => verifySession(stem, parts, repair);
         yield await (repair ? parts.alone(stem, verify) : verify());
       }

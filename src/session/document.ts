@@ -69,8 +69,10 @@ export function createDocumentStore(options: DocumentOptions): SessionStore {
       }
     },
 
-    async *verify({ repair }) {
+    async *verify({ repair, only }) {
+      const wanted = only === undefined ? undefined : (await findPlace(backend, { agentId, chatId: only })).key;
       for await (const { key } of backend.list(keyPrefix(agentId))) {
+        if ((wanted ?? key) !== key) continue;
         const result = await verifyEntry(key, parts, repair);
         if (result) yield result;
       }

@@ -21,6 +21,7 @@ import {
   extendIndex,
   lineBytes,
   type LineIndex,
+  readLines,
   readRows,
   type Salvage,
   salvageLines,
@@ -94,6 +95,15 @@ export class JsonlLog implements SessionLog {
     return readRows(this.path, disk.index, first, stop, (row, reason) => {
       this.#report([{ file: this.path, line: row + 2, reason }]);
     });
+  }
+
+  lines(from: number, to: number): readonly string[] {
+    const disk = this.#disk;
+    const first = Math.max(0, from);
+    if (disk.kind === "absent") return [];
+    if (disk.kind === "regular")
+      return readLines(this.path, disk.index, first, to).map((line) => line.toString("utf8"));
+    return disk.salvage.texts.slice(first, Math.max(first, to)).map((line) => line.toString("utf8"));
   }
 
   async append(header: SessionHeader, rows: readonly Row[]): Promise<void> {

@@ -95,8 +95,9 @@ export function createJsonlStore(options: JsonlOptions): SessionStore {
       yield* seen.values();
     },
 
-    async *verify({ repair }) {
-      for (const path of await paths()) yield await verifyFile(path, parts, repair);
+    async *verify({ repair, only }) {
+      const all = only === undefined ? await paths() : [await locate(only)].filter((path) => existsSync(path));
+      for (const path of all) yield await verifyFile(path, parts, repair);
     },
 
     files: paths,

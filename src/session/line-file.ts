@@ -98,23 +98,31 @@ export function readRows(
   to: number,
   onDamage: (row: number, reason: string) => void,
 ): Row[] {
+  const rows: Row[] = [];
+  for (const [at, line] of readLines(path, index, from, to).entries()) {
+    const row = parseRow(line);
+    if (typeof row === "string") onDamage(from + at, row);
+    else rows.push(row);
+  }
+  return rows;
+}
+
+/** The lines of the same rows, without their ends. */
+export function readLines(path: string, index: LineIndex, from: number, to: number): Buffer[] {
   if (from >= to) return [];
   const firstMark = Math.floor(from / rowsPerMark);
   const start = index.marks[firstMark] ?? index.end;
   const stop = index.marks[Math.ceil(to / rowsPerMark)] ?? index.end;
   const bytes = readBytes(path, start, stop);
-  const rows: Row[] = [];
+  const lines: Buffer[] = [];
   let number = firstMark * rowsPerMark;
   for (let at = 0; at < bytes.length && number < to; number++) {
     const end = bytes.indexOf(newline, at);
     const line = bytes.subarray(at, end < 0 ? bytes.length : end);
     at += line.length + 1;
-    if (number < from) continue;
-    const row = parseRow(line);
-    if (typeof row === "string") onDamage(number, row);
-    else rows.push(row);
+    if (number >= from) lines.push(line);
   }
-  return rows;
+  return lines;
 }
 
 /** Bytes `start` up to `stop`, or as many of them as there are. */

@@ -43,6 +43,8 @@ export type SessionLog = {
   isCurrent(): Promise<boolean>;
   /** Rows `from` up to, not including, `to`. Rows nobody can read any more are left out. */
   read(from: number, to: number): readonly Row[];
+  /** The same as they stand in the file, readable or not; absent where rows are no lines of a file. */
+  lines?(from: number, to: number): readonly string[];
   /** One turn as one unit, and the header. Resolves once it is durable; the cost depends on the turn, not on the log. */
   append(header: SessionHeader, rows: readonly Row[]): Promise<void>;
   /** All rows and the header anew, all or nothing. */
@@ -53,8 +55,11 @@ export type SessionStore = {
   open(key: SessionKey): Promise<SessionLog>;
   /** Every conversation, in no particular order. */
   list(): AsyncIterable<SessionSummary>;
-  /** Reads everything and names each damage. With `repair`, what is damaged is set aside and what is left is kept. */
-  verify(options: { readonly repair: boolean }): AsyncIterable<VerifyResult>;
+  /**
+   * Reads everything, or `only` one conversation, and names each damage. With `repair`, what is damaged is set aside and
+   * what is left is kept.
+   */
+  verify(options: { readonly repair: boolean; readonly only?: SessionKey }): AsyncIterable<VerifyResult>;
   /** All files that are this driver's own, as absolute paths: what moves away when it no longer holds the sessions. */
   files(): Promise<string[]>;
   close(): Promise<void>;

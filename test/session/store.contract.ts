@@ -325,6 +325,41 @@ export function storeContract(driver: DriverName): void {
       }
     });
 
+    it("are verified alone when only one is asked for", async () => {
+      const { store } = house();
+      for (const each of ["a:b", "a_b", "c:d"]) {
+        const log = await store().open(each);
+        await log.append(headerOf(log), each === "a_b" ? rows.slice(0, 1) : rows);
+      }
+      const verified = async (only: string) => {
+        const found = [];
+        for await (const { key, rows: count } of store().verify({ repair: false, only })) found.push([key, count]);
+        return found;
+      };
+      expect(await verified("a:b")).toEqual([["a:b", rows.length]]);
+      expect(await verified("a_b")).toEqual([["a_b", 1]]);
+      expect(await verified("unknown:1")).toEqual([]);
+    });
+
+    it("have lines where they are files of lines: each is its row", async () => {
+      const { store } = house();
+      const log = await store().open("telegram:1");
+      const many = Array.from({ length: 300 }, (_, number) => ({ role: "user", content: `row ${number}` }));
+      await log.append(headerOf(log), many).catch(() => {});
+      const again = await store().open("telegram:1");
+      if (!again.lines) return;
+      for (const [from, to] of [
+        [0, 300],
+        [295, 400],
+        [127, 129],
+        [5, 5],
+        [-3, 2],
+      ] as const) {
+        const lines = again.lines(from, to);
+        expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(again.read(from, to));
+      }
+    });
+
     it("of an empty workspace are none", async () => {
       const { store } = house();
       for await (const summary of store().list()) expect(summary).toBeUndefined();
