@@ -1,9 +1,9 @@
 /**
  * What the door and the page say to each other, path by path. Imported by both; types only.
  *
- * Where a token is needed (any address but this machine's own), whoever has none is answered 401. The page then goes to
- * `/login`, a form of the door's own that sets a cookie and comes back to `/`; `POST /api/logout` ends it. Every request
- * of the page that is not GET carries the {@link PageHeader}: no page of another site can send it.
+ * Where a token is needed (any address but this machine's own), whoever has none is answered 401. `POST /api/login`
+ * ({@link Login}) sets a cookie and answers {@link Done}, `POST /api/logout` removes it. Whatever is not GET carries
+ * `content-type: application/json`, also without a body: no form of another site can send that.
  *
  * Keys and ids in a path are percent-encoded (`encodeURIComponent`). A stream of events is `data: <JSON>` lines. A part
  * that is not running (no cron, say) answers 404 with {@link Refused}.
@@ -114,8 +114,8 @@ export type UsageList = { readonly usage: readonly UsageEntry[] };
 /** Any refusal: 4xx with words for people. */
 export type Refused = { readonly error: string };
 
-/** `x-nanogate: page` */
-export type PageHeader = "x-nanogate";
+/** `POST /api/login`. */
+export type Login = { readonly token: string };
 
 /** What `GET /api/events` tells is in gateway/live.ts: News and Said. */
 export type { Outcome, UsageEntry };
