@@ -290,13 +290,15 @@ describe("a handle in trouble", () => {
   });
 
   it("planted in the table: what is no handle of this backend is neither used nor removed by it (003-22)", async () => {
-    const { say, handles, calls, forgotten } = await openScripted();
+    const { say, handles, calls, forgotten, pass } = await openScripted();
     await handles.create(chat, "--dangerously-skip-permissions");
     await say("one");
     expect(calls[0]).not.toHaveProperty("handle");
     await say("two");
     expect(calls[1]?.handle).toMatch(/^[0-9a-f-]{36}$/);
     expect(forgotten).toEqual([]);
+    pass(25 * hour);
+    expect(await handles.old(24 * hour)).toContain("--dangerously-skip-permissions");
   });
 
   it("a ledger in trouble costs tokens, not answers", async () => {
