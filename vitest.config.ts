@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    exclude: ["test/nanobot/**", "test/claude/**"],
+    exclude: ["test/browser/**", "test/nanobot/**", "test/claude/**"],
     // One more than the cores of a small machine: many tests wait for processes, terminals and time limits.
     maxWorkers: 3,
     testTimeout: 30_000,

@@ -2,7 +2,12 @@
 import { gzipSync } from "node:zlib";
 import type { Plugin } from "vite";
 
-type Output = { readonly fileName: string; readonly bytes: number; readonly needs: readonly string[]; readonly isFirst: boolean };
+type Output = {
+  readonly fileName: string;
+  readonly bytes: number;
+  readonly needs: readonly string[];
+  readonly isFirst: boolean;
+};
 
 /** What is loaded before anything is seen: the page, its entry, and what that imports. */
 export function firstLoad(outputs: readonly Output[]): { readonly files: readonly string[]; readonly bytes: number } {
@@ -25,7 +30,8 @@ export const budget = ({ firstLoadKb }: { readonly firstLoadKb: number }): Plugi
     handler(_, bundle) {
       const outputs = Object.values(bundle).map((file): Output => {
         const bytes = gzipSync(file.type === "chunk" ? file.code : file.source).length;
-        if (file.type === "asset") return { fileName: file.fileName, bytes, needs: [], isFirst: file.fileName.endsWith(".html") };
+        if (file.type === "asset")
+          return { fileName: file.fileName, bytes, needs: [], isFirst: file.fileName.endsWith(".html") };
         const styles = [...(file.viteMetadata?.importedCss ?? [])];
         return { fileName: file.fileName, bytes, needs: [...file.imports, ...styles], isFirst: file.isEntry };
       });

@@ -1,10 +1,11 @@
 /** The page begins here. */
-import { render } from "preact";
-import { App } from "./shell/app.js";
-import { createPage, PageContext } from "./shell/page.js";
+// What stands in the first sheet can be changed by all others.
 import "./styles/base.css";
 import "./styles/parts.css";
 import "./styles/shell.css";
+import { render } from "preact";
+import { App } from "./shell/app.js";
+import { createPage, PageContext } from "./shell/page.js";
 
 const page = createPage(window);
 const root = document.querySelector("#app");

@@ -1,5 +1,5 @@
 /** Events out of a stream that is cut anywhere. */
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createSseReader, heardFrom } from "../../../web/src/api/sse.js";
 

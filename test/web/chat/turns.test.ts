@@ -1,5 +1,5 @@
 /** One entry per message, whatever is told twice, late or in another order. */
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { LiveEvent } from "../../../src/gateway/live.js";
 import type { Row } from "../../../src/message.js";

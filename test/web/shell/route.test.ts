@@ -1,5 +1,5 @@
 /** Addresses within the page. */
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { addressOf, readRoute } from "../../../web/src/shell/route.js";
 

@@ -22,7 +22,7 @@ export async function dataUrlOf(file: File): Promise<string> {
 const asIs = (file: File): Promise<string> =>
   new Promise((resolve, reject) => {
     const reader = new FileReader();
-    reader.addEventListener("load", () => resolve(String(reader.result)));
+    reader.addEventListener("load", () => resolve(reader.result as string));
     reader.addEventListener("error", () => reject(reader.error ?? new Error("unreadable")));
     reader.readAsDataURL(file);
   });

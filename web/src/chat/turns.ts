@@ -131,13 +131,13 @@ function change(turn: Turn, happening: About, total: number): Turn {
     case "over":
       if (hasEnded(turn)) return turn;
       return { ...turn, at: total, phase: { kind: "ended", outcome: happening.outcome, reply: "" } };
-    case "news":
-      if (hasEnded(turn) && happening.event.kind !== "finished") return turn;
-      return told(
-        { ...fresh(turn), ...(happening.trace !== undefined && { trace: happening.trace }) },
-        happening.event,
-        total,
-      );
+    case "news": {
+      const { event, trace } = happening;
+      if (hasEnded(turn) && event.kind !== "finished") return turn;
+      return told({ ...fresh(turn), ...(trace !== undefined && { trace }) }, event, total);
+    }
+    default:
+      return happening;
   }
 }
 
@@ -177,6 +177,8 @@ function told(turn: Turn, event: LiveEvent, total: number): Turn {
         phase: { kind: "ended", outcome, reply, rows },
       };
     }
+    default:
+      return event;
   }
 }
 

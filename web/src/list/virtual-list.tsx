@@ -18,13 +18,14 @@ export type VirtualListProps = {
   readonly onRange?: (range: Range) => void;
   /** Changes when the reader wants to be at the end. */
   readonly toEnd?: number;
+  readonly onEnd?: (isAtEnd: boolean) => void;
 };
 
 /** So far beyond the screen rows are drawn already. */
 const beyond = 600;
 
 export function VirtualList(props: VirtualListProps) {
-  const { id, count, label, guess, row, onRange, toEnd = 0 } = props;
+  const { id, count, label, guess, row, onRange, toEnd = 0, onEnd } = props;
   const box = useRef<HTMLDivElement>(null);
   const inner = useRef<HTMLDivElement>(null);
   const heights = useRef(createHeights(count, guess));
@@ -67,6 +68,8 @@ export function VirtualList(props: VirtualListProps) {
     view.current = { ...view.current, top: element.scrollTop };
   });
 
+  const isAtEnd = anchor.current === "end";
+  useEffect(() => onEnd?.(isAtEnd), [onEnd, isAtEnd]);
   useEffect(() => onRange?.(range), [onRange, range.from, range.to, count]);
 
   useEffect(() => {

@@ -11,17 +11,18 @@ export function lazy(load: () => Promise<ComponentType>): ComponentType {
     const [hasFailed, setFailed] = useState(false);
     useEffect(() => {
       if (View) return;
-      load().then(
-        (view) => {
-          known = view;
-          setView(() => view);
-        },
-        () => setFailed(true),
-      );
+      const show = async (): Promise<void> => {
+        const view = await load();
+        known = view;
+        setView(() => view);
+      };
+      show().catch(() => setFailed(true));
     }, [View]);
     if (View) return <View />;
     if (!hasFailed) return <Skeleton lines={6} />;
     const fix = "The gateway may have been updated or stopped. Reload the page.";
-    return <ProblemNote problem={new Problem("This view could not be loaded.", { fix })} retry={() => location.reload()} />;
+    return (
+      <ProblemNote problem={new Problem("This view could not be loaded.", { fix })} retry={() => location.reload()} />
+    );
   };
 }

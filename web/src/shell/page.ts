@@ -50,11 +50,17 @@ export function createPage(browser: Window & typeof globalThis): Page {
   const page: Page = {
     api,
     route,
-    theme: createTheme(createShelf(() => browser.localStorage, "nanogate.theme"), browser.document.documentElement),
+    theme: createTheme(
+      createShelf(() => browser.localStorage, "nanogate.theme"),
+      browser.document.documentElement,
+    ),
     connection,
     conversations,
     outbox,
-    chats: createOpenChats(createShelf(() => browser.localStorage, "nanogate.chats"), newChat),
+    chats: createOpenChats(
+      createShelf(() => browser.localStorage, "nanogate.chats"),
+      newChat,
+    ),
     listen() {
       const lost = (problem: unknown): void => {
         connection.value = problem instanceof Problem && problem.status === 401 ? "locked" : "lost";

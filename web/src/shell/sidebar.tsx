@@ -3,12 +3,11 @@ import { Recent } from "../chat/ui/recent.js";
 import { Icon } from "../ui/icon.js";
 import { usePage } from "./page.js";
 import { addressOf } from "./route.js";
+import { ThemeButton } from "./theme-button.js";
 import { views } from "./views.js";
 
-const themeNames = { auto: "as the system", light: "light", dark: "dark" } as const;
-
 export function Sidebar() {
-  const { route, theme, connection } = usePage();
+  const { route, connection } = usePage();
   const { view } = route.value;
   return (
     <div class="sidebar">
@@ -24,7 +23,10 @@ export function Sidebar() {
             {...(entry.view === view && { "aria-current": "page" as const })}
           >
             <Icon name={entry.icon} />
-            <span>{entry.name}</span>
+            <span class="menu-name">{entry.name}</span>
+            <span class="menu-short" aria-hidden="true">
+              {entry.short ?? entry.name}
+            </span>
           </a>
         ))}
       </nav>
@@ -33,15 +35,7 @@ export function Sidebar() {
         <span class={`link-state ${connection.value}`} role="status">
           {connection.value === "open" ? "Connected" : connection.value === "lost" ? "Reconnecting" : "Connecting"}
         </span>
-        <button
-          type="button"
-          class="icon-button"
-          aria-label={`Colours: ${themeNames[theme.theme.value]}. Change`}
-          title={`Colours: ${themeNames[theme.theme.value]}`}
-          onClick={() => theme.next()}
-        >
-          <Icon name={theme.theme.value} />
-        </button>
+        <ThemeButton />
       </div>
     </div>
   );

@@ -5,13 +5,21 @@ import type { IconName } from "../ui/icon.js";
 import { lazy } from "./lazy.js";
 import type { View } from "./route.js";
 
-export type ViewEntry = { readonly view: View; readonly name: string; readonly icon: IconName; readonly Body: ComponentType };
+export type ViewEntry = {
+  readonly view: View;
+  readonly name: string;
+  /** Where there is little room. */
+  readonly short?: string;
+  readonly icon: IconName;
+  readonly Body: ComponentType;
+};
 
 export const views: readonly ViewEntry[] = [
   { view: "chat", name: "Chat", icon: "chat", Body: ChatView },
   {
     view: "conversations",
     name: "Conversations",
+    short: "All chats",
     icon: "conversations",
     Body: lazy(async () => (await import("../views/conversations/conversations-view.js")).ConversationsView),
   },

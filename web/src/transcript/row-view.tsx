@@ -36,7 +36,10 @@ function Body({ rows, row, index }: { readonly rows: Rows; readonly row: Row; re
   const { text, images } = contentOf(row);
   const role = roleOf(row);
   if (role === "user") return <Asked text={text} images={images} />;
-  if (role === "tool") return isShownAbove(rows, row, index) ? null : <Stray name={String(row["name"] ?? "tool")} text={text} />;
+  if (role === "tool")
+    return isShownAbove(rows, row, index) ? null : (
+      <Stray name={typeof row["name"] === "string" ? row["name"] : "tool"} text={text} />
+    );
   if (role !== "assistant") return <Stray name={role} text={text} />;
   const calls = callsOf(row);
   return (

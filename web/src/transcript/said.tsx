@@ -2,14 +2,22 @@
 import type { ComponentChildren } from "preact";
 import { Markdown } from "../markdown/markdown.js";
 
-export function Asked({ text, images, note }: { readonly text: string; readonly images: readonly string[]; readonly note?: ComponentChildren }) {
+export function Asked({
+  text,
+  images,
+  note,
+}: {
+  readonly text: string;
+  readonly images: readonly string[];
+  readonly note?: ComponentChildren;
+}) {
   return (
     <div class="asked">
       <h3 class="off-screen">You said</h3>
       {images.length > 0 && (
         <div class="pictures">
           {images.map((url, at) => (
-            <img key={at} src={url} alt={`Picture ${at + 1} of the message`} />
+            <img key={at} src={url} alt={`Attachment ${at + 1}`} />
           ))}
         </div>
       )}

@@ -48,7 +48,9 @@ function Field({ label, text }: { readonly label: string; readonly text: string 
 
 /** The first thing it was given that can be said in a few words. */
 export function hintOf(given: string): string {
-  const values = Object.values(parsed(given) ?? {}).filter((value) => typeof value === "string" || typeof value === "number");
+  const values = Object.values(parsed(given) ?? {}).filter(
+    (value) => typeof value === "string" || typeof value === "number",
+  );
   return String(values[0] ?? "").split("\n")[0] ?? "";
 }
 

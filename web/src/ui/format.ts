@@ -8,7 +8,8 @@ const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyl
 
 export const count = (value: number): string => number.format(value);
 export const short = (value: number): string => compact.format(value);
-export const plural = (value: number, one: string, many = `${one}s`): string => `${count(value)} ${value === 1 ? one : many}`;
+export const plural = (value: number, one: string, many = `${one}s`): string =>
+  `${count(value)} ${value === 1 ? one : many}`;
 export const exactTime = (ms: number): string => exact.format(ms);
 export const clockTime = (ms: number): string => clock.format(ms);
 
@@ -39,12 +40,22 @@ export function duration(ms: number): string {
   return rest === 0 || whole > 9 ? `${whole} ${name}` : `${whole} ${name} ${rest} ${lesserName}`;
 }
 
-/** `3 min ago`, `in 2 h 5 min`. */
+/** `3 min ago`, `in 2 h`. */
 export function fromNow(ms: number, now = Date.now()): string {
-  const apart = now - ms;
-  if (Math.abs(apart) < 1500) return "now";
-  return apart > 0 ? `${duration(Math.floor(apart / 1000) * 1000)} ago` : `in ${duration(Math.ceil(-apart / 1000) * 1000)}`;
+  const apart = Math.abs(now - ms);
+  if (apart < 5000) return "now";
+  const [name = "s", size = 1000] = units.find(([, least]) => apart >= least) ?? [];
+  const words = `${Math.floor(apart / size)} ${name}`;
+  return ms < now ? `${words} ago` : `in ${words}`;
 }
+
+/** A line of an answer without the marks that make it bold, code or a table. */
+export const plainLine = (text: string): string =>
+  text
+    .replace(/```\w*/g, " ")
+    .replace(/[*`#|]+|^\s*[-+]\s|-{3,}:?/gm, " ")
+    .replace(/\s+/g, " ")
+    .trim();
 
 export function bytes(value: number): string {
   if (value < 1024 * 1024) return `${Math.round(value / 1024)} kB`;

@@ -9,7 +9,11 @@ export function Badge({ tone = "calm", children }: { readonly tone?: Tone; reado
   return <span class={`badge ${tone}`}>{children}</span>;
 }
 
-export function Empty(props: { readonly icon: IconName; readonly title: string; readonly children?: ComponentChildren }) {
+export function Empty(props: {
+  readonly icon: IconName;
+  readonly title: string;
+  readonly children?: ComponentChildren;
+}) {
   return (
     <div class="empty">
       <span class="empty-icon">
@@ -39,11 +43,7 @@ export function ProblemNote({ problem, retry }: { readonly problem: Problem; rea
 
 /** A sentence in which `words like these` are commands. */
 export function Words({ text }: { readonly text: string }) {
-  return (
-    <span>
-      {text.split("`").map((piece, at) => (at % 2 === 1 ? <code key={at}>{piece}</code> : piece))}
-    </span>
-  );
+  return <span>{text.split("`").map((piece, at) => (at % 2 === 1 ? <code key={at}>{piece}</code> : piece))}</span>;
 }
 
 /** Something is coming: bars where it will stand. */
@@ -78,7 +78,11 @@ export function IconButton(props: {
   );
 }
 
-export function ViewHead(props: { readonly title: string; readonly note?: ComponentChildren; readonly children?: ComponentChildren }) {
+export function ViewHead(props: {
+  readonly title: string;
+  readonly note?: ComponentChildren;
+  readonly children?: ComponentChildren;
+}) {
   return (
     <header class="view-head">
       <div>

@@ -25,7 +25,9 @@ export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, of: stri
     latest.current(ended.signal).then(
       (value) => void (ended.signal.aborted || setState({ of, value, isLoading: false })),
       (error: unknown) =>
-        void (ended.signal.aborted || setState((before) => ({ ...before, of, problem: problemOf(error), isLoading: false }))),
+        void (
+          ended.signal.aborted || setState((before) => ({ ...before, of, problem: problemOf(error), isLoading: false }))
+        ),
     );
     return () => ended.abort();
   }, [of, about, again]);

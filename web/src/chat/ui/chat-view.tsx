@@ -14,23 +14,29 @@ export function ChatView() {
       <h1 class="off-screen">Chat</h1>
       <div class="chat-tabs">
         <RecentSheet />
-        <div class="tabs" role="tablist" aria-label="Open conversations">
+        <div class="tabs" role="group" aria-label="Open conversations">
           {open.map((session) => (
-            <button
-              key={session}
-              type="button"
-              role="tab"
-              class="tab"
-              aria-selected={session === current}
-              title={session}
-              onClick={() => chats.focus(session)}
-            >
-              {titleOf(session, titles)}
-            </button>
+            <span key={session} class="tab" data-current={session === current}>
+              <button
+                type="button"
+                class="tab-name"
+                {...(session === current && { "aria-current": "true" as const })}
+                title={session}
+                onClick={() => chats.focus(session)}
+              >
+                {titleOf(session, titles)}
+              </button>
+              {session === current && open.length > 1 && (
+                <IconButton
+                  icon="close"
+                  label={`Close ${titleOf(session, titles)}`}
+                  onClick={() => chats.close(session)}
+                />
+              )}
+            </span>
           ))}
         </div>
-        <IconButton icon="beside" label="New chat beside this" onClick={() => chats.beside(newChat())} />
-        <IconButton icon="plus" label="New chat" onClick={() => chats.show(newChat())} />
+        <IconButton icon="plus" label="New chat" onClick={() => chats.beside(newChat())} />
       </div>
       <div class="columns">
         {open.map((session) => (

@@ -1,8 +1,8 @@
 /** One conversation: its head, what was said, and where one writes. */
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { SessionKey } from "../../../../src/message.js";
 import { VirtualList } from "../../list/virtual-list.js";
-import { usePage } from "../../shell/page.js";
+import { newChat, usePage } from "../../shell/page.js";
 import { randomId } from "../../shell/random-id.js";
 import { addressOf } from "../../shell/route.js";
 import { contentOf, roleOf } from "../../transcript/row.js";
@@ -22,8 +22,13 @@ export function Column({ session, isCurrent, isAlone }: ColumnProps) {
   const { conversations, outbox, chats, api } = usePage();
   const conversation = conversations.of(session);
   const [toEnd, setToEnd] = useState(0);
-  useEffect(() => conversations.look(session), [conversations, session]);
+  // At once: nobody may forget the conversation between its being drawn and its being looked at.
+  useLayoutEffect(() => conversations.look(session), [conversations, session]);
   useTitle(conversation);
+  const element = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (isCurrent) element.current?.scrollIntoView({ inline: "nearest", block: "nearest" });
+  }, [isCurrent]);
   const title = titleOf(session, chats.state.value.titles);
 
   const send = (text: string, images: readonly string[]): void => {
@@ -41,19 +46,39 @@ export function Column({ session, isCurrent, isAlone }: ColumnProps) {
   };
 
   return (
-    <section class="column" aria-label={title} data-current={isCurrent} onFocusIn={() => chats.focus(session)}>
+    <section
+      class="column"
+      ref={element}
+      aria-label={title}
+      data-current={isCurrent}
+      onFocusIn={() => chats.focus(session)}
+    >
       <header class="column-head">
         <h2 title={session}>{title}</h2>
-        {!session.startsWith("web:") && <span class="column-key">{session}</span>}
-        <a class="icon-button" href={addressOf({ view: "conversations", subject: session })} aria-label="Read all of it" title="Read all of it">
+        {title !== session && !session.startsWith("web:") && <span class="column-key">{session}</span>}
+        <a
+          class="icon-button"
+          href={addressOf({ view: "conversations", subject: session })}
+          aria-label="Read all of it"
+          title="Read all of it"
+        >
           <Icon name="conversations" />
         </a>
+        <IconButton icon="beside" label="New chat beside this" onClick={() => chats.beside(newChat())} />
         {!isAlone && <IconButton icon="close" label={`Close ${title}`} onClick={() => chats.close(session)} />}
       </header>
-      <Body conversation={conversation} toEnd={toEnd} actions={actions} ask={send} />
+      <Body
+        conversation={conversation}
+        toEnd={toEnd}
+        goToEnd={() => setToEnd((count) => count + 1)}
+        actions={actions}
+        ask={send}
+      />
       <div class="column-foot">
         {!isLocal(session) && (
-          <p class="column-note">You continue this conversation here. Answers appear here only, not on {session.split(":")[0]}.</p>
+          <p class="column-note">
+            You continue this conversation here. Answers appear here only, not on {session.split(":")[0]}.
+          </p>
         )}
         <Composer
           label={`Message to ${title}`}
@@ -73,13 +98,16 @@ const isLocal = (session: SessionKey): boolean => /^(?:web|cli|api|file):/.test(
 type BodyProps = {
   readonly conversation: Conversation;
   readonly toEnd: number;
+  readonly goToEnd: () => void;
   readonly actions: { readonly again: (turn: Turn) => void; readonly withdraw: (turn: Turn) => void };
   readonly ask: (text: string, images: readonly string[]) => void;
 };
 
-function Body({ conversation, toEnd, actions, ask }: BodyProps) {
+function Body({ conversation, toEnd, goToEnd, actions, ask }: BodyProps) {
+  const [isAtEnd, setAtEnd] = useState(true);
   const { rows, places, session } = conversation;
-  const { count, at } = places.value;
+  const shown = places.value;
+  const { count } = shown;
   // Rows that come are drawn.
   void rows.version.value;
   const total = rows.total.value;
@@ -89,19 +117,27 @@ function Body({ conversation, toEnd, actions, ask }: BodyProps) {
   }
   if (count === 0) return total === undefined ? <Skeleton /> : <Welcome ask={(text) => ask(text, [])} />;
   return (
-    <VirtualList
-      id={session}
-      count={count}
-      label="Conversation"
-      guess={96}
-      toEnd={toEnd}
-      onRange={want}
-      row={(index) => {
-        const place = at(index);
-        if (place.kind === "turn") return <TurnView key={place.turn.id} turn={place.turn} actions={actions} />;
-        return <RowView rows={rows} index={place.row} />;
-      }}
-    />
+    <div class="column-body">
+      <VirtualList
+        id={session}
+        count={count}
+        label="Conversation"
+        guess={96}
+        toEnd={toEnd}
+        onRange={want}
+        onEnd={setAtEnd}
+        row={(index) => {
+          const place = shown.at(index);
+          if (place.kind === "turn") return <TurnView key={place.turn.id} turn={place.turn} actions={actions} />;
+          return <RowView rows={rows} index={place.row} />;
+        }}
+      />
+      {!isAtEnd && (
+        <button type="button" class="button small to-end" onClick={goToEnd}>
+          To the newest
+        </button>
+      )}
+    </div>
   );
 }
 

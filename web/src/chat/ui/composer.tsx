@@ -93,6 +93,8 @@ export function Composer({ label, isBusy, isFocused, send, stop }: ComposerProps
   };
 
   return (
+    // Dropping is a second way; the button beside the text is the first.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
     <form
       class="composer"
       onSubmit={(event) => (event.preventDefault(), submit())}
@@ -130,7 +132,7 @@ export function Composer({ label, isBusy, isFocused, send, stop }: ComposerProps
           ref={area}
           rows={1}
           value={text}
-          placeholder="Write a message, or / for commands"
+          placeholder="Write a message, or /"
           aria-label={label}
           aria-controls={paletteId}
           aria-autocomplete="list"

@@ -3,7 +3,8 @@ import { useState } from "preact/hooks";
 import type { SessionList, SessionSummary } from "../../../../src/http/api.js";
 import { pathOf } from "../../api/client.js";
 import { newChat, usePage } from "../../shell/page.js";
-import { fromNow } from "../../ui/format.js";
+import { ThemeButton } from "../../shell/theme-button.js";
+import { fromNow, plainLine } from "../../ui/format.js";
 import { Icon } from "../../ui/icon.js";
 import { IconButton } from "../../ui/parts.js";
 import { useLoaded } from "../../ui/use-loaded.js";
@@ -43,6 +44,7 @@ export function RecentSheet() {
         // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-static-element-interactions
         <div class="sheet" onClick={() => setOpen(false)}>
           <RecentList isPlain={false} />
+          <ThemeButton hasWords />
         </div>
       )}
     </div>
@@ -74,21 +76,33 @@ type ItemProps = { readonly session: SessionSummary; readonly isCurrent: boolean
 function RecentItem({ session: { key, updatedAt, last }, isCurrent, isOpen }: ItemProps) {
   const { chats } = usePage();
   const { titles } = chats.state.value;
-  const title = titles[key] ?? last?.text ?? titleOf(key, titles);
+  const title = titles[key] ?? (last && plainLine(last.text)) ?? titleOf(key, titles);
   const go = (how: "show" | "beside"): void => {
     chats[how](key);
     location.hash = "#/chat";
   };
   return (
     <li class="recent-item" {...(isCurrent && { "data-current": true })}>
-      <button type="button" class="recent-main" title={key} onClick={() => go("show")} {...(isCurrent && { "aria-current": "true" as const })}>
+      <button
+        type="button"
+        class="recent-main"
+        title={key}
+        onClick={() => go("show")}
+        {...(isCurrent && { "aria-current": "true" as const })}
+      >
         <span class="recent-title">{title}</span>
         <span class="recent-meta">
           {channelOf(key)} · {fromNow(Date.parse(updatedAt))}
         </span>
       </button>
       {!isOpen && (
-        <button type="button" class="icon-button recent-beside" aria-label={`Open ${title} beside`} title="Open beside" onClick={() => go("beside")}>
+        <button
+          type="button"
+          class="icon-button recent-beside"
+          aria-label={`Open ${title} beside`}
+          title="Open beside"
+          onClick={() => go("beside")}
+        >
           <Icon name="beside" size={15} />
         </button>
       )}

@@ -52,7 +52,15 @@ function Thinking({ isWaiting }: { readonly isWaiting: boolean }) {
   );
 }
 
-function Ending({ phase, turn, actions }: { readonly phase: Phase; readonly turn: Turn; readonly actions: TurnActions }) {
+function Ending({
+  phase,
+  turn,
+  actions,
+}: {
+  readonly phase: Phase;
+  readonly turn: Turn;
+  readonly actions: TurnActions;
+}) {
   if (phase.kind === "refused") {
     return (
       <div class="turn-end bad" role="alert">
@@ -75,7 +83,8 @@ function Ending({ phase, turn, actions }: { readonly phase: Phase; readonly turn
 }
 
 function endingWords({ outcome, reply }: Extract<Phase, { kind: "ended" }>): string | undefined {
-  if (outcome.kind === "silent") return outcome.reason === "stopped" ? "Stopped." : (outcome.reason ?? "Nothing to say.");
+  if (outcome.kind === "silent")
+    return outcome.reason === "stopped" ? "Stopped." : (outcome.reason ?? "Nothing to say.");
   if (outcome.kind === "answered") return undefined;
   const why = outcome.reason === undefined ? "" : ` (${outcome.reason})`;
   return reply === "" ? `It could not be answered${why}. Messages shows what happened.` : `Not answered${why}.`;

@@ -11,7 +11,15 @@ export function Welcome({ ask }: { readonly ask: (text: string) => void }) {
   return (
     <div class="welcome">
       <h2>What shall we do?</h2>
-      <p>{value === undefined ? "\u00a0" : <>You are talking to <b>{value.model}</b>. Everything is kept on your machine.</>}</p>
+      <p>
+        {value === undefined ? (
+          "\u00a0"
+        ) : (
+          <>
+            You are talking to <b>{value.model}</b>. Everything is kept on your machine.
+          </>
+        )}
+      </p>
       <ul class="beginnings">
         {beginnings.map((text) => (
           <li key={text}>
