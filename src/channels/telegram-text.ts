@@ -1,5 +1,5 @@
 /** Markdown, as models write it, as Telegram shows it: HTML with the few tags that Telegram knows. */
-import { Marked, type Token, type Tokens } from "marked";
+import { Marked, type Token, Tokenizer, type Tokens } from "marked";
 
 /** A stretch of text that looks the same throughout. */
 export type Run = { readonly text: string; readonly style: Style };
@@ -35,14 +35,17 @@ export const tokensOf = createReader(500_000);
 
 const tooDeep = /^[ \t]*(?:(?:>|[-*+][ \t]|\d+[.)][ \t])[ \t]*){30}/m;
 
-/** `budget`: so many characters are looked at in search of the other end of a bold or italic stretch. */
+/** `budget`: so many characters are looked at in vain for the other end of a bold or italic stretch. */
 function createReader(budget: number): (markdown: string) => readonly Token[] {
   let searched = 0;
   const reader = new Marked({
     tokenizer: {
-      emStrong(source) {
-        searched += source.length;
-        return searched > budget ? undefined : false;
+      emStrong(source, masked, before) {
+        if (searched > budget || !/^[*_]/.test(source)) return undefined;
+        const found = Tokenizer.prototype.emStrong.call(this, source, masked, before);
+        // Who finds the end has not looked farther; a long answer may have as many bold words as it likes.
+        searched += found?.raw.length ?? source.length;
+        return found;
       },
     },
   });

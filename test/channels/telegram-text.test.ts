@@ -92,6 +92,15 @@ describe("a long answer", () => {
     expect(parts).toEqual(["word ".repeat(9).trim(), "[the link text](https://x.y) **bold words** end"]);
   });
 
+  it("has as many bold words as its author likes", () => {
+    const lines = Array.from(
+      { length: 400 },
+      (_, at) => `**Term ${at}**: what it means, in \`code\` and in plain words`,
+    );
+    const html = splitMarkdown(lines.join("\n"), 4096).map((part) => htmlOf(runsOf(part)));
+    expect(html.join("").match(/<b>Term \d+<\/b>/g)).toHaveLength(400);
+  });
+
   it("gives each part the addresses it refers to", () => {
     const parts = splitMarkdown(`see [this][1] ${"word ".repeat(10)}\n\nand [that][1]\n\n[1]: https://x.y`, 40);
     expect(parts.length).toBeGreaterThan(1);
