@@ -11,7 +11,7 @@ import { moveAside, replaceFile } from "../util/atomic-write.js";
 import { fileTime } from "../util/clock.js";
 import { createProcessLock } from "../util/process-lock.js";
 import type { Clock, Log } from "../world.js";
-import { appendOnce, ifThere, logFiles, nextEntry } from "./memory-log.js";
+import { appendOnce, ifThere, logFiles, newestEntries, nextEntry } from "./memory-log.js";
 import { createMemoryVersions, type MemoryVersion } from "./memory-versions.js";
 import { readOwnFile } from "./own-file.js";
 import type { Fence } from "./tools/fence.js";
@@ -31,6 +31,8 @@ export type MemoryFiles = {
   readonly folder: string;
   /** MEMORY.md; empty if there is none. */
   memory(): Promise<string>;
+  /** The end of the log, at most so many bytes of it. */
+  newestEntries(most: number): Promise<string>;
   /**
    * All of it, or nothing. False if the change is out of date: MEMORY.md is no longer what it was made from, or an
    * earlier change had to be finished first, perhaps one of the same rows.
@@ -124,6 +126,7 @@ export function createMemoryFiles({ folder, state, fence, clock, log, moveCursor
   return {
     folder,
     memory,
+    newestEntries: (most) => newestEntries(fence, folder, most),
 
     commit: ({ by, entry, memory: change }) =>
       alone(async () => {

@@ -1,11 +1,11 @@
 /** The dated log beside MEMORY.md: HISTORY.md, or the history.jsonl of later nanobots. Entries are only ever added. */
-import { open, stat } from "node:fs/promises";
+import { type FileHandle, open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pythonStrip } from "../session/key.js";
 import { pythonJson } from "../session/python-json.js";
 import { replaceFile } from "../util/atomic-write.js";
 import { errorCode } from "../util/errors.js";
-import { readOwnFile } from "./own-file.js";
+import { orNone, readOwnFile } from "./own-file.js";
 import { withoutThinking } from "./think.js";
 import type { Fence } from "./tools/fence.js";
 
@@ -59,6 +59,23 @@ function dated(entry: string, now: string): { timestamp: string; content: string
   if (timestamp === undefined || prefix.length === entry.length)
     return { timestamp: now.slice(0, 16).replace("T", " "), content: entry };
   return { timestamp, content: entry.slice(prefix.length) };
+}
+
+/** The end of the log, at most so many bytes of it and whole lines; empty if there is none. */
+export async function newestEntries(fence: Fence, folder: string, most: number): Promise<string> {
+  for (const name of ["history.jsonl", "HISTORY.md"] as const) {
+    const end = await fence.read(join(folder, name), (file) => endOf(file, most)).catch(orNone);
+    if (end !== undefined && end.trim() !== "") return end;
+  }
+  return "";
+}
+
+async function endOf(file: FileHandle, most: number): Promise<string> {
+  const { size } = await file.stat();
+  const bytes = Buffer.alloc(Math.min(size, most));
+  const { bytesRead } = await file.read(bytes, 0, bytes.length, size - bytes.length);
+  const text = bytes.toString("utf8", 0, bytesRead);
+  return size <= most ? text : text.slice(text.indexOf("\n") + 1);
 }
 
 /** Appends the text unless it stands behind `from` already; a torn beginning of it is completed. Durable on return. */

@@ -12,10 +12,14 @@ export async function readOwnFile(fence: Fence, path: string): Promise<string | 
   try {
     return readInPlace(fence.workspace, path) ?? (await fence.read(path, (file) => file.readFile("utf8")));
   } catch (error) {
-    const code = errorCode(error) ?? errorCode((error as Error).cause);
-    if (code !== undefined && ["ENOENT", "ENOTDIR", "EISDIR"].includes(code)) return undefined;
-    throw error;
+    return orNone(error);
   }
+}
+
+/** Where there is no such file, there is no text; anything else is thrown again. */
+export function orNone(error: unknown): undefined {
+  const code = errorCode(error) ?? errorCode((error as Error).cause);
+  if (code === undefined || !["ENOENT", "ENOTDIR", "EISDIR"].includes(code)) throw error;
 }
 
 const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;

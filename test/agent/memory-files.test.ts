@@ -337,10 +337,28 @@ describe("a link in place of memory", () => {
     mkdirSync(join(house.workspace, "memory"));
     symlinkSync(secret, join(house.workspace, "memory", "HISTORY.md"));
     await expect(house.files.commit({ by: change.by, entry })).rejects.toThrow("out of reach");
+    await expect(house.files.newestEntries(1000)).rejects.toThrow("out of reach");
     rmSync(join(house.workspace, "memory"), { recursive: true });
     symlinkSync("/tmp", join(house.workspace, "memory"));
     await expect(house.files.commit({ by: change.by, entry })).rejects.toThrow("outside");
     expect(readFileSync(secret, "utf8")).toBe("the key");
     expect(existsSync("/tmp/HISTORY.md")).toBe(false);
+  });
+});
+
+describe("the newest entries", () => {
+  it("are the end of HISTORY.md, in whole lines", async () => {
+    const house = openFiles();
+    expect(await house.files.newestEntries(1000)).toBe("");
+    house.write("HISTORY.md", "first ä\n\nsecond\n\nthird\n\n");
+    expect(await house.files.newestEntries(1000)).toBe("first ä\n\nsecond\n\nthird\n\n");
+    expect(await house.files.newestEntries(12)).toBe("\nthird\n\n");
+  });
+
+  it("are those of history.jsonl where a later nanobot keeps them", async () => {
+    const house = openFiles();
+    house.write("HISTORY.md", "old\n");
+    house.write("history.jsonl", '{"cursor": 1}\n');
+    expect(await house.files.newestEntries(1000)).toBe('{"cursor": 1}\n');
   });
 });
