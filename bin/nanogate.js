@@ -5,14 +5,29 @@ const { createRequire } = require("node:module");
 const { join } = require("node:path");
 const { Script } = require("node:vm");
 
-const file = join(__dirname, "..", "dist", "bundle", "main.cjs");
-// The bundle is pure ASCII, and read fastest this way.
-const script = new Script(readFileSync(file, "latin1"), { filename: file, cachedData: cache() });
-const bundle = { exports: {} };
-script.runInThisContext()(bundle.exports, createRequire(file), bundle, file);
-void bundle.exports.main(process.argv.slice(2)).then((code) => (process.exitCode = code));
+const folder = join(__dirname, "..", "dist", "bundle");
+const loaded = new Map();
 
-function cache() {
+void load("./main.cjs")
+  .main(process.argv.slice(2))
+  .then((code) => (process.exitCode = code));
+
+/** Runs a file of the bundle; the others are `./name.cjs` to it. */
+function load(name) {
+  const known = loaded.get(name);
+  if (known) return known.exports;
+  const file = join(folder, name);
+  // The bundle is pure ASCII, and read fastest this way.
+  const script = new Script(readFileSync(file, "latin1"), { filename: file, cachedData: cache(file) });
+  const bundle = { exports: {} };
+  loaded.set(name, bundle);
+  const others = createRequire(file);
+  const find = (wanted) => (wanted.startsWith("./") ? load(wanted) : others(wanted));
+  script.runInThisContext()(bundle.exports, find, bundle, file, folder);
+  return bundle.exports;
+}
+
+function cache(file) {
   try {
     return readFileSync(`${file}.cache`);
   } catch {

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { UserError } from "../util/errors.js";
 import { findPackage } from "../util/package-root.js";
-import { createProgress, exit, positive, table, type Terminal } from "./terminal.js";
+import { createProgress, exit, positive, table, type Terminal, WrongUse } from "./terminal.js";
 
 /** What the lab (test/lab, built into dist/lab) offers. */
 export type Lab = {
@@ -89,8 +89,8 @@ function inWords(terminal: Terminal, report: LabReport, seed: number, seconds: n
   ].join("\n");
 }
 
-const unknownPoint = (point: string, { killPoints }: Lab): UserError =>
-  new UserError(`There is no point "${point}" to be killed at.`, `There are: ${killPoints.join(", ")}.`);
+const unknownPoint = (point: string, { killPoints }: Lab): WrongUse =>
+  new WrongUse(`There is no point "${point}" to be killed at.`, `There are: ${killPoints.join(", ")}.`);
 
 /** As large as the program itself, and needed by this command only. */
 function loadLab(): Lab {

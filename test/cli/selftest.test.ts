@@ -79,7 +79,7 @@ describe("nanogate selftest", () => {
     [["--point", "after lunch"], "after lunch"],
   ])("refuses %s", async (args, named) => {
     const { code, err } = await runMain(["selftest", ...args]);
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(err).toContain(named);
   });
 });

@@ -193,3 +193,6 @@ function keepEvidence(place: string, report: object, { telegram, discord, model 
   write("discord.json", { posts: discord.posts, requests: discord.requests, logins: discord.logins });
   write("model.json", { asked: model.asked });
 }
+
+// For whoever wants the house without the killing: the build, the benchmarks, tests of one's own.
+export { configure, openFakeModel, openFakeTelegram, startFakeDiscord };
