@@ -69,9 +69,10 @@ export function merge(under: Tree, over: Tree): Tree {
   return { ...under, ...Object.fromEntries(entries) };
 }
 
-/** `NANOBOT_PROVIDERS__ANTHROPIC__API_KEY=x` as `{providers: {anthropic: {api_key: "x"}}}`. */
+/** `NANOBOT_PROVIDERS__ANTHROPIC__API_KEY=x` as `{providers: {anthropic: {api_key: "x"}}}`; and the one name of document 003. */
 function treeFromEnv(env: NodeJS.ProcessEnv): Tree {
-  let tree: Tree = {};
+  const window = env["SESSION_WINDOW_SIZE"];
+  let tree: Tree = window === undefined || window === "" ? {} : { rotation: { windowSize: window } };
   for (const [name, value] of Object.entries(env)) {
     const path = /^NANOBOT_(.+)$/i.exec(name)?.[1]?.toLowerCase().split("__");
     if (!path || path.length < 2 || value === undefined || !knownRoots.has(path[0] ?? "")) continue;

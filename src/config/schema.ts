@@ -1,5 +1,6 @@
 /** What can be set: nanobot's keys and defaults, and nanogate's own, which live in nanogate.json. */
 import * as z from "zod/mini";
+import { backends, rotation } from "./backend-schema.js";
 import {
   decimal,
   flag,
@@ -21,6 +22,8 @@ const provider = section({
 
 const agentDefaults = optionalSection({
   workspace: z._default(text(), ""),
+  /** Who answers where nothing else is said: a backend's name. Empty: the model below. */
+  backend: z._default(text(), ""),
   model: z._default(text(), ""),
   provider: z._default(text(), "auto"),
   maxTokens: z._default(whole(1), 8192),
@@ -83,6 +86,8 @@ export const configSchema = section({
   memory: optionalSection({
     scope: z._default(z.enum(["workspace", "chat"], "must be workspace or chat"), "workspace"),
   }),
+  backends,
+  rotation,
   /** How jobs are treated that do not say otherwise. */
   cron: optionalSection({
     misfire: z._default(z.enum(["skip", "once", "all"], "must be one of skip, once, all"), "once"),
@@ -96,7 +101,7 @@ export const configSchema = section({
 export type Config = z.infer<typeof configSchema>;
 
 /** Root keys that only we know. */
-export const ownRoots: ReadonlySet<string> = new Set(["sessions", "memory", "cron"]);
+export const ownRoots: ReadonlySet<string> = new Set(["sessions", "memory", "cron", "backends", "rotation"]);
 
 /** Root keys of any nanobot, and our own. Another one is surely a typo. */
 export const knownRoots: ReadonlySet<string> = new Set([

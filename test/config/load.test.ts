@@ -228,7 +228,7 @@ describe("a wrong configuration stops with the place and the fix", () => {
     [
       "a root key like no other",
       { own: { zzz: 1 } },
-      "nanogate.json: nobody knows the key zzz.\n→ Use one of agents, providers, channels, gateway, tools, sessions, memory, cron.",
+      "nanogate.json: nobody knows the key zzz.\n→ Use one of agents, providers, channels, gateway, tools, sessions, memory, backends, rotation, cron.",
     ],
     [
       "a typo in our own section",
