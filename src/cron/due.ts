@@ -41,7 +41,7 @@ function decideNewest(question: DueQuestion, newest: number): Due | undefined {
     const by = misfire === "skip" ? "skip" : isDecided ? "once" : "grace";
     return { through: newest, runs: [], skipped: spansIn(question, after, newest + 1, by) };
   }
-  const older = spansIn(question, after, newest, misfire);
+  const older = spansIn(question, after, newest, misfire === "skip" ? "skip" : "once");
   if (isRunning && overlap === "skip") return { through: newest, runs: [], skipped: [...older, overlapped(newest)] };
   if (room < 1) return undefined;
   return { through: newest, runs: [{ dueAt: newest, late: now - newest > onTimeMs }], skipped: older };

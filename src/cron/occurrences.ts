@@ -51,6 +51,11 @@ export type Decision = {
   readonly job: string;
   readonly name: string;
   readonly through: number;
+  /** How the job was timed, in a word. */
+  readonly timing: string;
+  /** When it is due next, which is what the list of jobs will say; and what it says until then. */
+  readonly planned: number | undefined;
+  readonly listed: number | undefined;
   readonly runs: readonly { readonly dueAt: number; readonly late: boolean }[];
   readonly skipped: readonly SkippedSpan[];
 };
@@ -58,6 +63,9 @@ export type Decision = {
 /** How far a job has been decided. */
 export type Mark = {
   readonly through: number;
+  readonly timing: string;
+  /** What the list of jobs may say about the next run by our own doing; otherwise somebody else has been at work. */
+  readonly ours: readonly number[];
   /** Decided although they come later: the clock was ahead then, and has been put back. */
   readonly ahead: readonly number[];
 };
@@ -71,10 +79,11 @@ export type DecisionBook = {
   /** All of them as one unit. What has been decided before stays as it is. */
   decide(decisions: readonly Decision[]): Promise<void>;
   /**
-   * The clock was ahead and has been put back to `now`: what was skipped for being missed, but is yet to come, was not
-   * missed. What ran has run. Returns the marks as they are then.
+   * The clock was ahead and has been put back to `now`: what was skipped of these jobs for being missed, but is yet to
+   * come, was not missed. What ran has run. Each job comes with what the list says about its next run, which does not
+   * count any more. Returns the marks as they are then.
    */
-  takeBack(now: number): Promise<ReadonlyMap<string, Mark>>;
+  takeBack(now: number, listed: ReadonlyMap<string, number | undefined>): Promise<ReadonlyMap<string, Mark>>;
   /** Without an outcome, the oldest first. */
   open(): Promise<readonly OpenOccurrence[]>;
   /** False: it had its outcome already. */

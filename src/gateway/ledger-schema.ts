@@ -62,7 +62,9 @@ const migrations: readonly string[] = [
      PRIMARY KEY (job, due_at, how)) WITHOUT ROWID;
    CREATE INDEX occurrences_open ON occurrences (due_at) WHERE outcome IS NULL;
    CREATE INDEX occurrences_decided ON occurrences (decided_at);
-   CREATE TABLE marks (job TEXT PRIMARY KEY, through INTEGER NOT NULL, swept INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;`,
+   CREATE TABLE marks (
+     job TEXT PRIMARY KEY, through INTEGER NOT NULL, timing TEXT NOT NULL, planned INTEGER,
+     listed INTEGER, swept INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;`,
   handleTables,
   // What turns have cost, day by day.
   `CREATE TABLE usage (

@@ -23,11 +23,16 @@ export function createSqliteOccurrences({ sql, durably, now }: SqliteTables): Oc
     for (const { job, due_at: at } of later) {
       ahead.set(String(job), [...(ahead.get(String(job)) ?? []), Number(at)]);
     }
-    return new Map(
-      sql("SELECT job, through FROM marks")
-        .all()
-        .map(({ job, through }) => [String(job), { through: Number(through), ahead: ahead.get(String(job)) ?? [] }]),
-    );
+    const markOf = ({ job, through, timing, planned, listed }: Row): [string, Mark] => [
+      String(job),
+      {
+        through: Number(through),
+        timing: String(timing),
+        ours: [planned, listed].flatMap((at) => (at === null ? [] : [Number(at)])),
+        ahead: ahead.get(String(job)) ?? [],
+      },
+    ];
+    return new Map(sql("SELECT * FROM marks").all().map(markOf));
   };
 
   const isThere = (job: string, dueAt: number, how: How): boolean =>
@@ -57,7 +62,7 @@ export function createSqliteOccurrences({ sql, durably, now }: SqliteTables): Oc
     async decide(decisions) {
       durably("occurrence", () => {
         const at = now();
-        for (const { job, name, through, runs, skipped } of decisions) {
+        for (const { job, name, through, timing, planned, listed, runs, skipped } of decisions) {
           for (const { dueAt, late } of runs) {
             sql(
               `INSERT OR IGNORE INTO occurrences (job, due_at, how, until, count, name, late, decided_at)
@@ -71,23 +76,29 @@ export function createSqliteOccurrences({ sql, durably, now }: SqliteTables): Oc
             ).run(plain(job), from, to, count, plain(name), by, at);
           }
           sql(
-            `INSERT INTO marks (job, through) VALUES (?, ?)
-             ON CONFLICT (job) DO UPDATE SET through = max(through, excluded.through)`,
-          ).run(plain(job), through);
+            `INSERT INTO marks (job, through, timing, planned, listed) VALUES (?, ?, ?, ?, ?)
+             ON CONFLICT (job) DO UPDATE SET through = max(through, excluded.through), timing = excluded.timing,
+               planned = excluded.planned, listed = excluded.listed`,
+          ).run(plain(job), through, plain(timing), planned ?? null, listed ?? null);
         }
       });
     },
 
-    async takeBack(to) {
+    async takeBack(to, listed) {
       return durably("take back", () => {
         for (const { job, swept } of sql("SELECT job, swept FROM marks WHERE through > ?").all(to)) {
+          if (!listed.has(String(job))) continue;
           // Rows that were forgotten may have run: before them nothing is taken back.
           const through = Math.max(to, Number(swept));
           sql(`DELETE FROM occurrences WHERE job = ? AND due_at > ? AND ${missed}`).run(job, through);
           sql(
             `UPDATE occurrences SET until = ?2, count = NULL WHERE job = ?1 AND due_at <= ?2 AND until > ?2 AND ${missed}`,
           ).run(job, through);
-          sql("UPDATE marks SET through = min(through, ?2) WHERE job = ?1").run(job, through);
+          sql("UPDATE marks SET through = min(through, ?2), planned = NULL, listed = ?3 WHERE job = ?1").run(
+            job,
+            through,
+            listed.get(String(job)) ?? null,
+          );
         }
         return marks();
       });

@@ -237,7 +237,9 @@ describe("nanogate cron run and history", () => {
     const at = Date.UTC(2026, 0, 1, 12);
     const book = await openBook(home, at);
     const skipped = [{ from: at - 7_200_000, to: at - 3_600_000, count: 2, by: "grace" as const }];
-    await book.occurrences.decide([{ job: "j", name: "n", through: at, runs: [], skipped }]);
+    await book.occurrences.decide([
+      { job: "j", name: "n", through: at, timing: "", planned: undefined, listed: undefined, runs: [], skipped },
+    ]);
     await book.close();
     expect((await cron("history", "j")).out).toMatch(
       /^2026-01-01 11:00:00 {2}j .* skipped .* 2 times until 2026-01-01 12:00:00; it was missed too long ago$/m,

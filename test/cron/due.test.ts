@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decideDue, type Due, type DueQuestion, onTimeMs } from "../../src/cron/due.js";
 import type { Policy, Schedule } from "../../src/cron/job.js";

@@ -10,6 +10,9 @@ const at = (hours: number): number => start + hours * hour;
 const decision = (parts: Partial<Decision> & { readonly through: number }): Decision => ({
   job: "a",
   name: "water the plants",
+  timing: "hourly",
+  planned: undefined,
+  listed: undefined,
   runs: [],
   skipped: [],
   ...parts,
@@ -18,6 +21,17 @@ const run = (hours: number, late = false): Decision =>
   decision({ through: at(hours), runs: [{ dueAt: at(hours), late }] });
 const skip = (from: number, to: number): Decision =>
   decision({ through: at(to), skipped: [{ from: at(from), to: at(to), count: to - from + 1, by: "once" }] });
+
+const all = new Map([
+  ["a", 7],
+  ["b", undefined],
+]);
+const mark = (hours: number, ahead: readonly number[] = [], ...ours: readonly number[]) => ({
+  through: at(hours),
+  timing: "hourly",
+  ours,
+  ahead: ahead.map(at),
+});
 
 const only = ([occurrence, ...more]: readonly OpenOccurrence[]): OpenOccurrence => {
   if (!occurrence || more.length > 0) throw new Error("one is expected");
@@ -57,8 +71,8 @@ export function describeOccurrences(name: string, bench: () => LedgerBench): voi
       ]);
       expect(await again.occurrences.marks()).toEqual(
         new Map([
-          ["a", { through: at(9), ahead: [] }],
-          ["b", { through: at(10), ahead: [] }],
+          ["a", mark(9)],
+          ["b", mark(10)],
         ]),
       );
       await again.close();
@@ -72,7 +86,15 @@ export function describeOccurrences(name: string, bench: () => LedgerBench): voi
       await occurrences.decide([decision({ through: at(3) })]);
       expect(await told()).toEqual(["9 ran"]);
       expect(await occurrences.open()).toEqual([]);
-      expect((await occurrences.marks()).get("a")).toEqual({ through: at(9), ahead: [] });
+      expect((await occurrences.marks()).get("a")).toEqual(mark(9));
+      await close();
+    });
+
+    it("knows how a job was timed, and what its next run was thought to be, as decided last", async () => {
+      const { occurrences, close } = await book();
+      await occurrences.decide([{ ...run(9), timing: "daily", planned: at(33), listed: at(9) }]);
+      await occurrences.decide([{ ...run(10), planned: at(11), listed: at(33) }]);
+      expect((await occurrences.marks()).get("a")).toEqual(mark(10, [], at(11), at(33)));
       await close();
     });
 
@@ -115,7 +137,7 @@ export function describeOccurrences(name: string, bench: () => LedgerBench): voi
       const asked = [await occurrences.request(job), await occurrences.request(job)];
       expect(await occurrences.open()).toHaveLength(3);
       expect((await occurrences.open()).filter(({ how }) => how === "manual")).toEqual(asked);
-      expect((await occurrences.marks()).get("a")).toEqual({ through: at(0), ahead: [] });
+      expect((await occurrences.marks()).get("a")).toEqual(mark(0));
       for (const occurrence of asked) await occurrences.change(occurrence, { kind: "ran" });
       expect(await told()).toContain("0 open");
       await close();
@@ -144,8 +166,8 @@ export function describeOccurrences(name: string, bench: () => LedgerBench): voi
         decision({ ...skip(10, 99), through: at(100), runs: [{ dueAt: at(100), late: true }] }),
       ]);
       await occurrences.change(only(await occurrences.open()), { kind: "late" });
-      const marks = await occurrences.takeBack(at(4.5));
-      expect(marks.get("a")).toEqual({ through: at(4.5), ahead: [at(100)] });
+      const marks = await occurrences.takeBack(at(4.5), all);
+      expect(marks.get("a")).toEqual(mark(4.5, [100], 7));
       expect(await occurrences.marks()).toEqual(marks);
       expect(await told()).toEqual(["100 late", "1–4.5 skipped (once)"]);
       expect((await occurrences.history({ job: "a", limit: 5 }))[1]?.count).toBeUndefined();
@@ -154,13 +176,22 @@ export function describeOccurrences(name: string, bench: () => LedgerBench): voi
       await close();
     });
 
+    it("a job that is over or switched off has had its chance", async () => {
+      const { occurrences, told, close } = await book();
+      await occurrences.decide([skip(9, 9)]);
+      const marks = await occurrences.takeBack(at(5), new Map([["b", 7]]));
+      expect(marks.get("a")).toEqual(mark(9));
+      expect(await told()).toEqual(["9 skipped (once)"]);
+      await close();
+    });
+
     it("what was skipped for another reason, and jobs that are not ahead, stay as they are", async () => {
       const { occurrences, told, close } = await book();
       const overlap = { from: at(9), to: at(9), count: 1, by: "overlap" } as const;
       await occurrences.decide([decision({ through: at(9), skipped: [overlap] }), { ...skip(1, 3), job: "b" }]);
-      const marks = await occurrences.takeBack(at(5));
-      expect(marks.get("a")).toEqual({ through: at(5), ahead: [at(9)] });
-      expect(marks.get("b")).toEqual({ through: at(3), ahead: [] });
+      const marks = await occurrences.takeBack(at(5), all);
+      expect(marks.get("a")).toEqual(mark(5, [9], 7));
+      expect(marks.get("b")).toEqual(mark(3));
       expect(await told()).toEqual(["9 skipped (overlap)"]);
       expect(await told("b")).toEqual(["1–3 skipped (once)"]);
       await close();
@@ -181,7 +212,7 @@ export function describeOccurrences(name: string, bench: () => LedgerBench): voi
       await occurrences.decide([run(960)]);
       await sweepAll(occurrences, at(240));
       expect(await told()).toEqual(["960 open", "2 open"]);
-      expect((await occurrences.marks()).get("a")).toEqual({ through: at(960), ahead: [] });
+      expect((await occurrences.marks()).get("a")).toEqual(mark(960));
       await close();
     });
 
@@ -191,7 +222,7 @@ export function describeOccurrences(name: string, bench: () => LedgerBench): voi
       await occurrences.change(only(await occurrences.open()), { kind: "ran" });
       pass(40 * 24 * hour);
       await sweepAll(occurrences, at(240));
-      expect((await occurrences.takeBack(at(2))).get("a")).toEqual({ through: at(5), ahead: [] });
+      expect((await occurrences.takeBack(at(2), all)).get("a")).toEqual(mark(5, [], 7));
       await close();
     });
 
@@ -199,7 +230,7 @@ export function describeOccurrences(name: string, bench: () => LedgerBench): voi
       const { occurrences, told, close, pass } = await book();
       await occurrences.decide([run(9000)]);
       await occurrences.change(only(await occurrences.open()), { kind: "ran" });
-      await occurrences.takeBack(at(1));
+      await occurrences.takeBack(at(1), all);
       pass(40 * 24 * hour);
       await sweepAll(occurrences, at(960));
       expect(await told()).toEqual(["9000 ran"]);
