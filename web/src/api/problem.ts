@@ -34,7 +34,7 @@ const inTheLog = "The gateway's log says more. Try again in a moment.";
 const fixes: Readonly<Record<number, string>> = {
   401: "Enter the access token of this gateway.",
   403: "Open the page under the address that the gateway printed when it started.",
-  404: "It may be gone, or this gateway is older than the page. Reload the page.",
+  404: "It may be gone meanwhile, or be switched off in this gateway.",
   409: "Something else changed it meanwhile. Look at it again, then try once more.",
   413: "Send less at once: smaller pictures, or a shorter text.",
   421: "Open the page under the address that the gateway printed when it started.",

@@ -19,6 +19,7 @@ export function cleanFragment(html: string): DocumentFragment {
   const fragment = purify.sanitize(html, {
     ALLOWED_TAGS: tags,
     ALLOWED_ATTR: ["href", "title", "align", "start", "class", "colspan", "rowspan"],
+    ADD_URI_SAFE_ATTR: ["align", "start", "colspan", "rowspan"],
     ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|tel:|#)/i,
     RETURN_DOM_FRAGMENT: true,
   });

@@ -1,5 +1,6 @@
 /** A gateway that can be reached from elsewhere wants its token first. */
 import { useState } from "preact/hooks";
+import type { Done, Login as LoginRequest } from "../../../src/http/api.js";
 import { problemOf } from "../api/problem.js";
 import { usePage } from "./page.js";
 
@@ -10,7 +11,8 @@ export function Login() {
 
   const enter = async (): Promise<void> => {
     try {
-      await page.api.post("api/login", { token: token.trim() });
+      const login: LoginRequest = { token: token.trim() };
+      await page.api.post<Done>("api/login", login);
       location.reload();
     } catch (error) {
       const { message, fix } = problemOf(error);

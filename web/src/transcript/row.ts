@@ -16,6 +16,16 @@ export function contentOf({ content }: Row): { readonly text: string; readonly i
   };
 }
 
+/** Pictures stand in a question by their places: `[image: /home/…/a.png]`. People want to read the rest. */
+export function withoutPictures(text: string): { readonly words: string; readonly pictures: readonly string[] } {
+  const pictures: string[] = [];
+  const words = text.replace(/^\[image: (.+)\]$|^\[image\]$/gm, (_, path: string | undefined) => {
+    pictures.push(path?.split(/[\\/]/).at(-1) ?? "picture");
+    return "";
+  });
+  return pictures.length === 0 ? { words: text, pictures } : { words: words.trim(), pictures };
+}
+
 export const roleOf = ({ role }: Row): string => (typeof role === "string" ? role : "unknown");
 
 export function callsOf({ tool_calls: calls }: Row): readonly ToolCall[] {
@@ -39,8 +49,7 @@ export function timeOf({ timestamp }: Row): number | undefined {
 }
 
 /** One and the same row, as far as one can tell. */
-export const isSameRow = (one: Row, other: Row): boolean =>
-  one["role"] === other["role"] &&
-  one["timestamp"] === other["timestamp"] &&
-  one["tool_call_id"] === other["tool_call_id"] &&
-  JSON.stringify(one["content"]) === JSON.stringify(other["content"]);
+export const isSameRow = (one: Row, other: Row): boolean => signOf(one) === signOf(other);
+
+const signOf = ({ role, timestamp, tool_call_id: call, content }: Row): string =>
+  JSON.stringify([role, timestamp, call, content]);
