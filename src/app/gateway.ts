@@ -1,6 +1,5 @@
 /** Puts the gateway together: channels, ledger, lanes and the agent. */
 import { randomUUID } from "node:crypto";
-import type { RequestListener } from "node:http";
 import { join } from "node:path";
 import { hasSandbox } from "../agent/tools/sandbox.js";
 import { createApp } from "../app.js";
@@ -20,6 +19,7 @@ import { takePlace } from "../util/single-process.js";
 import { findPackage } from "../util/package-root.js";
 import type { World } from "../world.js";
 import { openChannels } from "./channels.js";
+import { createHttpDoor } from "./http-door.js";
 import { createLocalChannel, localDoors } from "./local-channel.js";
 import { createOutgoing } from "./outgoing.js";
 import { announce } from "./running.js";
@@ -140,20 +140,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
     unwritten,
   });
   const running = gateway;
-  const openDoor = async (): Promise<RequestListener> => {
-    const { createDoor } = await import("../http/door.js");
-    return createDoor({
-      live,
-      accept: (message) => running.acceptOwn(message),
-      outcomeOf: async (id) => (await ledger.reports.trace(id))?.entry.outcome,
-      delivery,
-      localDoors,
-      modelName: app.modelName,
-      mediaOf: (door) => join(settings.home, "media", door),
-      now,
-      log,
-    });
-  };
+  const door = createHttpDoor({ settings, app, gateway, ledger, live, delivery, health, now, log });
 
   return {
     notice: app.notice,
@@ -167,9 +154,11 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
         fatal = (reason) => reject(new UserError(reason, "The supervisor of this process should start it again."));
       });
       const guard = settings.gateway;
-      const server = await listen(settings.gateway, { health, guard, openDoor, log }).catch((error: unknown) => {
-        throw cannotListen(error, settings.gateway);
-      });
+      const server = await listen(settings.gateway, { health, guard, openDoor: door.open, log }).catch(
+        (error: unknown) => {
+          throw cannotListen(error, settings.gateway);
+        },
+      );
       const { port } = server;
       await running.resume();
       const withdraw = await announce(settings.home, {
@@ -198,6 +187,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
         await app.close(1000);
         health.close();
         await server.close();
+        await door.close();
         await ledger.close();
         await withdraw();
         place.release();

@@ -2,24 +2,41 @@
 import { getRequestListener } from "@hono/node-server";
 import type { RequestListener } from "node:http";
 import { Hono } from "hono";
-import { addEditorRoutes } from "./editor-routes.js";
+import { addEditorRoutes, type EditorParts } from "./editor-routes.js";
 import { createEventStreams, type DoorApp } from "./event-stream.js";
+import { addJobRoutes, type JobParts } from "./job-routes.js";
+import { addLedgerRoutes, type LedgerParts } from "./ledger-routes.js";
 import { addLiveRoutes, type LiveParts } from "./live-routes.js";
+import { addMemoryRoutes, type MemoryParts } from "./memory-routes.js";
 import { addOpenAiRoutes, type OpenAiParts } from "./openai-routes.js";
+import { addOverviewRoutes, type OverviewParts } from "./overview-routes.js";
+import { addSessionRoutes, type SessionParts } from "./session-routes.js";
 
-export type DoorParts = Omit<LiveParts & OpenAiParts, "openStream">;
+export type DoorParts = Omit<
+  EditorParts & JobParts & LedgerParts & LiveParts & MemoryParts & OpenAiParts & OverviewParts & SessionParts,
+  "openStream"
+>;
 
-export function createDoor(given: DoorParts): RequestListener {
+export function createDoor(parts: DoorParts): RequestListener {
+  const listener = getRequestListener(createRoutes(parts).fetch, { overrideGlobalObjects: false });
+  return (request, response) => void listener(request, response);
+}
+
+export function createRoutes(given: DoorParts): DoorApp {
   const parts = { ...given, openStream: createEventStreams() };
   const app: DoorApp = new Hono();
   addLiveRoutes(app, parts);
   addEditorRoutes(app, parts);
   addOpenAiRoutes(app, parts);
+  addOverviewRoutes(app, parts);
+  addSessionRoutes(app, parts);
+  addLedgerRoutes(app, parts);
+  addMemoryRoutes(app, parts);
+  addJobRoutes(app, parts);
   app.notFound((context) => context.json({ error: `There is nothing at ${context.req.path}.` }, 404));
   app.onError((error, context) => {
     parts.log.warn(`${context.req.method} ${context.req.path}: ${error.message}`, { error });
     return context.json({ error: "Something went wrong here. The log says what." }, 500);
   });
-  const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
-  return (request, response) => void listener(request, response);
+  return app;
 }

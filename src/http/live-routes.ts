@@ -6,32 +6,44 @@ import { reasonOf } from "../util/errors.js";
 import type { Log } from "../world.js";
 import { ask, type AskParts } from "./asking.js";
 import type { DoorApp, OpenStream } from "./event-stream.js";
+import { mostPictures, NoPicture, savePictures, withPictures } from "./pictures.js";
 
 export type LiveParts = AskParts & {
   /** Channels without a platform: what is said there is heard by whoever looks. */
   readonly localDoors: readonly string[];
   readonly openStream: OpenStream;
+  /** Where the pictures of a door are kept. */
+  readonly mediaOf: (door: string) => string;
   readonly log: Log;
 };
 
-const turnSchema = z.object({
+export const turnRequest = z.object({
   /** The conversation. */
   session: z.string().check(z.minLength(1), z.maxLength(500)),
-  text: z.string().check(z.minLength(1), z.maxLength(1_000_000)),
+  text: z.string().check(z.maxLength(1_000_000)),
   /** Chosen by whoever asks, so that asking again after a broken connection is no second question. */
   id: z.optional(z.string().check(z.minLength(8), z.maxLength(100))),
+  /** Pictures, as data URLs. */
+  images: z.optional(z.array(z.string()).check(z.maxLength(mostPictures))),
 });
 
 export function addLiveRoutes(app: DoorApp, parts: LiveParts): void {
-  const { live, localDoors, openStream, log } = parts;
+  const { live, localDoors, openStream, mediaOf, log } = parts;
 
   app.post("/api/turns", async (context) => {
-    const asked = z.safeParse(turnSchema, await context.req.json().catch(() => undefined));
-    if (!asked.success) return context.json({ error: "Send {session, text}, and nothing else." }, 400);
-    const { session, text, id = randomUUID() } = asked.data;
+    const asked = z.safeParse(turnRequest, await context.req.json().catch(() => undefined));
+    if (!asked.success || (asked.data.text.trim() === "" && !asked.data.images?.length)) {
+      return context.json({ error: "Send {session, text}, and nothing else but an id and images." }, 400);
+    }
+    const { session, text, id = randomUUID(), images = [] } = asked.data;
     const from = placeOf(session, localDoors);
+    const media = await savePictures(mediaOf("web"), id, images).catch((error: unknown) => {
+      if (error instanceof NoPicture) return error;
+      throw error;
+    });
+    if (media instanceof NoPicture) return context.json({ error: media.message }, 400);
     return openStream(context, ({ send, end }) => {
-      const message = { id, from, sender: ["owner"], text, media: [], session };
+      const message = { id, from, sender: ["owner"], text: withPictures(text, media), media, session };
       const { over, leave } = ask(parts, message, (told) => send(JSON.stringify(told)));
       over.catch((error: unknown) => log.warn(`${session}: a message was not taken: ${reasonOf(error)}`)).finally(end);
       return leave;

@@ -1,12 +1,40 @@
 /** The HTTP door before a house with real parts, and clients that speak to it over a real connection. */
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { createDoor } from "../../src/http/door.js";
+import { createMemoryFiles } from "../../src/agent/memory-files.js";
+import { createFence } from "../../src/agent/tools/fence.js";
+import type { Overview } from "../../src/http/api.js";
+import { createConversations } from "../../src/http/conversations.js";
+import { createDoor, type DoorParts } from "../../src/http/door.js";
 import { listen } from "../../src/http/server.js";
+import { openStore } from "../../src/session/open.js";
 import { type HouseOptions, openHouse } from "./house.js";
 
-export async function openDoor(options: HouseOptions = {}) {
+const overview: Overview = {
+  version: "0.0.0",
+  model: "test/scripted",
+  uptimeSeconds: 1,
+  ready: true,
+  channels: [],
+  lanes: { lanes: 0, queued: 0 },
+  ledger: { open: 0, unsent: 0, dead: 0, oldestOpenAt: undefined, outcomes: {} },
+  residentBytes: 1,
+  eventLoopDelayMs: 0,
+};
+
+export type DoorOptions = HouseOptions & Pick<DoorParts, "clock">;
+
+export async function openDoor(options: DoorOptions = {}) {
   const house = await openHouse(options);
+  const store = openStore({ workspace: house.folder });
+  const memory = {
+    folder: join(house.folder, "memory"),
+    state: join(house.folder, "state"),
+    fence: createFence({ workspace: house.folder, userHome: house.folder, forbidden: [] }),
+    clock: () => "2026-01-01T00:00:00",
+    log: { warn: (message: string) => void house.warnings.push(message) },
+    moveCursor: async () => {},
+  };
   const { gateway, ledger, live, delivery } = house;
   const log = { warn: (message: string) => void house.warnings.push(message) };
   const server = await listen(
@@ -26,6 +54,14 @@ export async function openDoor(options: HouseOptions = {}) {
           modelName: "test/scripted",
           mediaOf: (door) => join(house.folder, "media", door),
           now: () => Date.now(),
+          resume: () => gateway.resume(),
+          overview: async () => overview,
+          conversations: createConversations({ sessions: house.sessions, store }),
+          reports: ledger.reports,
+          usage: ledger.usage,
+          occurrences: ledger.occurrences,
+          memory: { scope: "workspace", of: () => createMemoryFiles(memory) },
+          ...(options.clock && { clock: options.clock }),
           log,
         }),
       log,
