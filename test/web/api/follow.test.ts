@@ -59,11 +59,11 @@ describe("asking the gateway", () => {
 
   it("sends JSON also where there is nothing to say, which no form of another site can", async () => {
     const sent: RequestInit[] = [];
-    const fetch = async (_: unknown, init?: RequestInit): Promise<Response> => (
-      sent.push(init ?? {}),
-      Response.json({})
-    );
-    const api = createApi({ fetch: fetch as typeof globalThis.fetch, onLocked: () => {} });
+    const fetch: typeof globalThis.fetch = async (_, init) => {
+      sent.push(init ?? {});
+      return Response.json({});
+    };
+    const api = createApi({ fetch, onLocked: () => {} });
     await api.post("api/jobs/x/run");
     await api.remove("api/jobs/x");
     for (const init of sent)

@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { RowPage } from "../../../src/http/api.js";
 import type { Row } from "../../../src/message.js";
 import type { Api } from "../../../web/src/api/client.js";
+import { Problem } from "../../../web/src/api/problem.js";
 import { createRows } from "../../../web/src/transcript/rows.js";
 
 /** A session of a gateway, and what it was asked for. */
@@ -66,6 +67,15 @@ describe("rows", () => {
     session.rows[249] = { role: "user", content: "another" };
     await rows.refresh("all");
     expect(rows.row(249)).toEqual({ role: "user", content: "another" });
+  });
+
+  it("of a conversation that has not begun are none", async () => {
+    const get = async (): Promise<never> => {
+      throw new Problem("There is no conversation web:new.", { fix: "", status: 404 });
+    };
+    const rows = createRows({ api: { get } as unknown as Api, session: "web:new" });
+    await rows.refresh();
+    expect([rows.total.value, rows.problem.value]).toEqual([0, undefined]);
   });
 
   it("say what went wrong, and stay", async () => {

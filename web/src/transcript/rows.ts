@@ -3,7 +3,7 @@ import { type ReadonlySignal, signal } from "@preact/signals";
 import type { RowPage } from "../../../src/http/api.js";
 import type { Row, SessionKey } from "../../../src/message.js";
 import { type Api, pathOf } from "../api/client.js";
-import { type Problem, problemOf } from "../api/problem.js";
+import { Problem, problemOf } from "../api/problem.js";
 import type { Range } from "../list/window.js";
 import { type PagePlan, pageSize, pagesFor, tooFar } from "./pages.js";
 
@@ -41,14 +41,16 @@ export function createRows({ api, session, isRaw = false }: RowsParts): Rows {
   /** Pages that were asked for before everything was forgotten are not wanted any more. */
   let era = 0;
 
-  const ask = (plan?: PagePlan): Promise<RowPage> =>
-    api.get(
-      pathOf(`api/sessions/${encodeURIComponent(session)}/rows`, {
-        before: plan?.before,
-        limit: plan?.limit ?? pageSize,
-        ...(isRaw && { raw: 1 }),
-      }),
-    );
+  const ask = async (plan?: PagePlan): Promise<RowPage> => {
+    const asked = { before: plan?.before, limit: plan?.limit ?? pageSize, ...(isRaw && { raw: 1 }) };
+    try {
+      return await api.get<RowPage>(pathOf(`api/sessions/${encodeURIComponent(session)}/rows`, asked));
+    } catch (error) {
+      // Nothing has been said there yet.
+      if (error instanceof Problem && error.status === 404) return { total: 0, from: 0, rows: [] };
+      throw error;
+    }
+  };
 
   const keep = (page: RowPage): void => {
     // Fewer than before: somebody has begun the conversation anew.

@@ -11,21 +11,25 @@ import { useLoaded } from "../../ui/use-loaded.js";
 import { useNow } from "../../ui/use-now.js";
 import { useSettled } from "../../ui/use-settled.js";
 
-const pageLength = 60;
+/** The gateway gives no more at once. */
+const pageLength = 100;
 const typingMs = 180;
 
 export function SessionFinder({ current }: { readonly current: string | undefined }) {
   const { api, conversations } = usePage();
   const [typed, setTyped] = useState("");
-  const [limit, setLimit] = useState(pageLength);
+  const [pages, setPages] = useState(1);
   const q = useSettled(typed.trim(), typingMs);
   const pulse = useSettled(conversations.pulse.value, 500);
-  const path = pathOf("api/sessions", { q, limit });
-  const { value, problem, reload } = useLoaded(
-    (signal) => api.get<SessionList>(path, signal),
-    "sessions",
-    `${path} ${pulse}`,
-  );
+  const load = async (signal: AbortSignal): Promise<SessionList> => {
+    const lists = await Promise.all(
+      Array.from({ length: pages }, (_, page) =>
+        api.get<SessionList>(pathOf("api/sessions", { q, limit: pageLength, offset: page * pageLength }), signal),
+      ),
+    );
+    return { total: lists[0]?.total ?? 0, sessions: lists.flatMap(({ sessions }) => sessions) };
+  };
+  const { value, problem, reload } = useLoaded(load, "sessions", `${q} ${pages} ${pulse}`);
   return (
     <section class="finder" aria-label="All conversations">
       <header class="finder-head">
@@ -50,7 +54,7 @@ export function SessionFinder({ current }: { readonly current: string | undefine
       </header>
       {problem && <ProblemNote problem={problem} retry={reload} />}
       {!value && !problem && <Skeleton />}
-      {value && <Found list={value} q={q} current={current} more={() => setLimit(limit + 4 * pageLength)} />}
+      {value && <Found list={value} q={q} current={current} more={() => setPages(pages + 1)} />}
     </section>
   );
 }

@@ -10,6 +10,7 @@ import { useLoaded } from "../../ui/use-loaded.js";
 import { useSettled } from "../../ui/use-settled.js";
 import { Changes } from "./changes.js";
 import { HistoryLog } from "./history-log.js";
+import { WhoseMemory } from "./whose-memory.js";
 import "../../styles/memory.css";
 
 type Tab = "facts" | "history" | "changes";
@@ -39,7 +40,8 @@ export function MemoryViewPage() {
         />
       </ViewHead>
       <div class="view-body">
-        {problem && <ProblemNote problem={problem} retry={reload} />}
+        {problem?.status === 400 && <WhoseMemory />}
+        {problem && problem.status !== 400 && <ProblemNote problem={problem} retry={reload} />}
         {!value && !problem && <Skeleton />}
         {value && tab === "facts" && <Facts text={value.memory} />}
         {value && tab === "history" && <HistoryLog text={value.history} />}

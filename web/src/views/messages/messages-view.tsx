@@ -18,6 +18,8 @@ import "../../styles/messages.css";
 
 type Filter = "all" | "problems";
 const pageLength = 100;
+/** The gateway gives no more at once. */
+const most = 1000;
 
 export function MessagesView() {
   const { api, route, conversations } = usePage();
@@ -52,9 +54,9 @@ export function MessagesView() {
         {problem && <ProblemNote problem={problem} retry={reload} />}
         {!value && !problem && <Skeleton />}
         {value && <List messages={value.messages} filter={filter} current={subject} />}
-        {value && value.messages.length >= limit && (
+        {value && value.messages.length >= limit && limit < most && (
           <div class="finder-more">
-            <button type="button" class="button small" onClick={() => setLimit(limit * 3)}>
+            <button type="button" class="button small" onClick={() => setLimit(Math.min(most, limit * 3))}>
               Show more
             </button>
           </div>

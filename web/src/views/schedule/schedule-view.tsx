@@ -25,6 +25,16 @@ export function ScheduleView() {
   const path = pathOf("api/occurrences", { job, limit: shownOccurrences });
   const past = useLoaded((signal) => api.get<OccurrenceList>(path, signal), path, when);
   const list = jobs.value?.jobs;
+  if (jobs.problem?.status === 404) {
+    return (
+      <>
+        <ViewHead title="Schedule" />
+        <Empty icon="schedule" title="No clock is running in this gateway">
+          Jobs and reminders need one. Its settings say why it is off.
+        </Empty>
+      </>
+    );
+  }
   return (
     <>
       <ViewHead title="Schedule" note="What the agent does without being asked." />
