@@ -39,7 +39,7 @@ export type BackendEnd =
   | {
       readonly kind: "answered";
       readonly text: string;
-      /** How to go on, which may differ from how it was begun. Absent: there is no way. */
+      /** How to go on, which may differ from how it was begun: then the earlier handle is no longer used. Absent: there is no way. */
       readonly handle?: string;
       readonly usage: Usage;
       readonly toolsUsed: readonly string[];

@@ -34,6 +34,8 @@ export function createClaudeCli({ settings, env }: ClaudeParts): Backend {
     env["CLAUDE_CONFIG_DIR"] ??
     join(settings.env["HOME"] ?? env["HOME"] ?? homedir(), ".claude");
 
+  const forget = (handle: string): Promise<void> => removeSession(handle, { configDir: configDir(), folder });
+
   return {
     name: "claude-cli",
     isHandle: isSessionId,
@@ -52,13 +54,17 @@ export function createClaudeCli({ settings, env }: ClaudeParts): Backend {
       if (ending.kind === "unstarted") throw cannotStart(settings.command, ending.error);
       if (ending.kind === "exit") {
         const run = { ...(handle !== undefined && { handle }), toolsUsed: stream?.toolsUsed() ?? [] };
-        return readEnd({ stdout: paper.text(), stderr, code: ending.code }, run);
+        const end = readEnd({ stdout: paper.text(), stderr, code: ending.code }, run);
+        // Old versions go on in a copy under a new name each time.
+        if (handle !== undefined && end.kind === "answered" && end.handle !== handle)
+          await forget(handle).catch(() => {});
+        return end;
       }
       return ending.kind === "timeout"
         ? { kind: "timed-out", seconds: timeoutSeconds, partial: stream?.partial() ?? "" }
         : { kind: "failed", failure: "request", reason: `it printed over ${mostOutput >> 20} MB`, acted: true };
     },
-    forget: (handle) => removeSession(handle, { configDir: configDir(), folder }),
+    forget,
     abandon: endLeftover,
   };
 }

@@ -172,11 +172,10 @@ export function createRotation({ backend, handles, settings, log }: RotationPart
       const counted = await quietly("a message could not be counted", () =>
         handles.increment(id, { from: count, seen: markAt(place), as: next }),
       );
+      if (counted !== false) return;
       // Somebody else has used it meanwhile, and the backend knows only one of us.
-      if (counted === false)
-        log.warn(`${talk.chat}: two messages at once went to one conversation; it is not used again`);
-      if (counted === false || next !== id) await drop(id);
-      if (counted === false && next !== id) await drop(next);
+      log.warn(`${talk.chat}: two messages at once went to one conversation; it is not used again`);
+      for (const name of new Set([id, next])) await drop(name);
     };
     return { ...conclude(talk.chat, end), settle };
   };

@@ -98,7 +98,13 @@ function replyOf(answer: ReturnType<typeof createAssembly>, asked: Asked): Reply
   }
 }
 
-async function openClient(options: OpenAiOptions): Promise<OpenAI> {
+/** What the client itself has to know. */
+export type ClientOptions = Pick<
+  OpenAiOptions,
+  "apiKey" | "keyHeader" | "headers" | "query" | "baseUrl" | "fetch" | "firstMs"
+>;
+
+export async function openClient(options: ClientOptions): Promise<OpenAI> {
   const { apiKey, keyHeader, headers, query, baseUrl, fetch, firstMs = 300_000 } = options;
   const { OpenAI } = await import("openai"); // a tenth of a second that only the first call pays
   return new OpenAI({
