@@ -49,8 +49,9 @@ export function countedFrom({ job, next, mark, now, timing, isChanged }: Sightin
   const isNews =
     planned !== undefined && (isNew || !mark.ours.includes(planned)) && isPlausible(job, planned, next, now);
   if (isNews) return Math.max(mark?.through ?? 0, Math.min(planned - 1, now));
-  if (mark) return isNew ? Math.max(mark.through, now) : mark.through;
-  return createdAtMs > 0 ? Math.min(createdAtMs, now) : now;
+  if (mark && !isNew) return mark.through;
+  if (mark || isChanged || createdAtMs <= 0) return Math.max(mark?.through ?? 0, now);
+  return Math.min(createdAtMs, now);
 }
 
 /** No next run can lie beyond the one that is next from now on, unless the clock was ahead when it was written. */
