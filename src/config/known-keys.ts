@@ -9,6 +9,8 @@ type Definition = {
   readonly innerType?: z.ZodMiniType;
   readonly out?: z.ZodMiniType;
   readonly valueType?: z.ZodMiniType;
+  /** What stands under names that are not in the shape. */
+  readonly catchall?: z.ZodMiniType;
 };
 
 /** Through defaults and transformations to the object or map behind them. */
@@ -43,9 +45,9 @@ export function findUnknownKey(
   tree: Tree,
   path: readonly string[] = [],
 ): UnknownKey | undefined {
-  const { shape, valueType } = core(schema);
+  const { shape, valueType, catchall } = core(schema);
   for (const [name, value] of Object.entries(tree)) {
-    const next = shape ? shape[name] : valueType;
+    const next = shape ? (shape[name] ?? catchall) : valueType;
     if (shape && !next) return { path: [...path, name], known: Object.keys(shape) };
     const deeper = next && isTree(value) ? findUnknownKey(next, value, [...path, name]) : undefined;
     if (deeper) return deeper;

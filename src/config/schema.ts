@@ -1,9 +1,11 @@
 /** What can be set: nanobot's keys and defaults, and nanogate's own, which live in nanogate.json. */
 import * as z from "zod/mini";
 import { backends, rotation } from "./backend-schema.js";
+import { isTree } from "./json-file.js";
 import {
   decimal,
   flag,
+  maybeAddress,
   maybeText,
   optionalSection,
   section,
@@ -16,7 +18,7 @@ import { isZone } from "../util/zone.js";
 
 const provider = section({
   apiKey: z._default(maybeText(), ""),
-  apiBase: z._default(maybeText(), ""),
+  apiBase: z._default(maybeAddress(), ""),
   extraHeaders: z._default(textMap(), {}),
 });
 
@@ -41,6 +43,22 @@ const agentDefaults = optionalSection({
   toolCompaction: z._default(z.enum(["store", "view", "off"], "must be one of store, view, off"), "view"),
 });
 
+/** A channel reads its settings itself; only whether it is on is everybody's business. */
+const channel = z.transform((value: unknown, { issues }) => {
+  if (!isTree(value) || value["enabled"] === undefined) return value;
+  const enabled = z.safeParse(flag(), value["enabled"]);
+  if (enabled.success) return { ...value, enabled: enabled.data };
+  for (const { message } of enabled.error.issues) {
+    issues.push({ code: "custom", message, path: ["enabled"], input: value["enabled"] });
+  }
+  return value;
+});
+
+const channels = z.catchall(
+  z.object({ sendProgress: z.optional(flag()), sendToolHints: z.optional(flag()) }, "must be an object"),
+  channel,
+);
+
 /** Those that only nanobot has stand for the best one here that needs no key. */
 const searchProvider = z.pipe(
   z.transform((value) =>
@@ -52,11 +70,11 @@ const searchProvider = z.pipe(
 export const configSchema = section({
   agents: optionalSection({ defaults: agentDefaults }),
   providers: z._default(z.record(z.string(), provider, "must be an object"), {}),
-  channels: z._default(z.record(z.string(), z.unknown(), "must be an object"), {}),
+  channels: z._default(channels, {}),
   gateway: optionalSection({
     // nanobot's default of all addresses is not ours: what is open to the network has to be opened on purpose.
     host: z._default(text(), "127.0.0.1"),
-    port: z._default(whole(0), 18_790),
+    port: z._default(whole(0, 65_535), 18_790),
     maxConcurrentTurns: z._default(whole(1), 8),
     maxQueue: z._default(whole(1), 20),
     graceSeconds: z._default(whole(0), 20),

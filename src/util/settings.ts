@@ -27,8 +27,13 @@ export const optionalSection = <Shape extends Readonly<Record<string, z.ZodMiniT
 const lax = (value: unknown): unknown =>
   typeof value === "string" && value.trim() !== "" && Number.isFinite(Number(value)) ? Number(value) : value;
 
-export const whole = (least: number) =>
-  z.pipe(z.transform(lax), z.int(`must be a whole number`).check(z.gte(least, `must be at least ${least}`)));
+export const whole = (least: number, most = Number.MAX_SAFE_INTEGER) =>
+  z.pipe(
+    z.transform(lax),
+    z
+      .int(`must be a whole number`)
+      .check(z.gte(least, `must be at least ${least}`), z.lte(most, `must be at most ${most}`)),
+  );
 export const decimal = () => z.pipe(z.transform(lax), z.number("must be a number"));
 /** A time in seconds, as nanobot writes them. */
 export const seconds = (least: number) => decimal().check(z.gte(least, `must be at least ${least} (seconds)`));
@@ -39,6 +44,12 @@ export const maybeText = () =>
     z.transform((value) => value ?? ""),
     text(),
   );
+/** Where a server is, where null and nothing mean the usual one. */
+export const maybeAddress = () =>
+  maybeText().check(
+    z.refine((value) => value.trim() === "" || isAddress(value.trim()), "must be an address like https://host/v1"),
+  );
+export const isAddress = (value: string): boolean => URL.canParse(value) && /^https?:\/\//i.test(value);
 export const flag = () =>
   z.pipe(
     z.transform((value) => (value === "true" ? true : value === "false" ? false : value)),

@@ -184,6 +184,12 @@ describe("the environment", () => {
     expect(defaultsOf({ env, config: { agents: { defaults: { maxTokens: 5 } } } }).maxTokens).toBe(5);
   });
 
+  it("can switch a channel on", () => {
+    const env = { NANOBOT_CHANNELS__TELEGRAM__ENABLED: "true", NANOBOT_CHANNELS__SEND_PROGRESS: "false" };
+    const { channels } = settingsOf({ config: { channels: { telegram: { token: "t" } } }, env });
+    expect(channels).toEqual({ sendProgress: false, telegram: { enabled: true, token: "t" } });
+  });
+
   it("can carry keys, lists and objects", () => {
     const settings = settingsOf({
       env: {
@@ -246,6 +252,11 @@ describe("a wrong configuration stops with the place and the fix", () => {
       "no complaint",
     ],
     [
+      "any setting of a channel, in either file",
+      { own: { channels: { send_tool_hints: true, telegram: { enabled: false, whatever: 1 }, other: 2 } } },
+      "no complaint",
+    ],
+    [
       "our section with a typo in nanobot's file",
       { config: { memory: { scpe: "chat" } } },
       "config.json: nobody knows the key memory.scpe.\n→ Did you mean memory.scope?",
@@ -259,6 +270,24 @@ describe("a wrong configuration stops with the place and the fix", () => {
       "a negative number",
       { own: defaults({ memory_window: -5 }) },
       wrongValue("agents.defaults.memoryWindow must be at least 2, not -5", "nanogate.json"),
+    ],
+    [
+      "a port that there is not",
+      { config: { gateway: { port: 99_999 } } },
+      wrongValue("gateway.port must be at most 65535, not 99999", "config.json"),
+    ],
+    [
+      "words for an address",
+      { config: { providers: { custom: { apiBase: "localhost:11434" } } } },
+      wrongValue(
+        'providers.custom.apiBase must be an address like https://host/v1, not "localhost:11434"',
+        "config.json",
+      ),
+    ],
+    [
+      "a channel that is on or off, nobody knows",
+      { config: { channels: { telegram: { enabled: "yes please" } } } },
+      wrongValue('channels.telegram.enabled must be true or false, not "yes please"', "config.json"),
     ],
     [
       "a fraction",
