@@ -3,6 +3,7 @@ import type { BotAccess } from "../channels/channel.js";
 import { providerSpecs } from "../providers/provider-table.js";
 import { type Fetch, Unreachable } from "../util/ask-server.js";
 import { UserError } from "../util/errors.js";
+import { isAddress } from "../util/settings.js";
 import type { Answers, ChannelAnswers, Checks, ModelAnswers } from "./init.js";
 import { type Connectable, connectable } from "./init-channels.js";
 import type { Choice, Prompts } from "./prompts.js";
@@ -33,8 +34,7 @@ async function askModel(given: ModelAnswers, check: Checks, prompts: Prompts): P
   const provider = given.provider ?? (await prompts.choose("Whose model should answer?", providers));
   if (provider === "demo") return { provider };
   const spec = providerSpecs.find(({ name }) => name === provider);
-  const apiBase =
-    given.apiBase ?? (provider === "custom" ? await prompts.text("Its address", "https://…/v1") : undefined);
+  const apiBase = given.apiBase ?? (provider === "custom" ? await askAddress(prompts) : undefined);
   const place = apiBase === undefined ? {} : { apiBase };
   const key = await proven({
     given: given.apiKey,
@@ -46,6 +46,14 @@ async function askModel(given: ModelAnswers, check: Checks, prompts: Prompts): P
   const usual = spec?.defaultModel;
   const model = given.model ?? ((await prompts.text("Which model?", usual)) || usual);
   return { provider, ...place, ...(key && { apiKey: key }), ...(model && { model }) };
+}
+
+async function askAddress(prompts: Prompts): Promise<string> {
+  for (;;) {
+    const address = await prompts.text("Its address", "https://…/v1");
+    if (isAddress(address)) return address;
+    prompts.tell("bad", "That is no address: it begins with http:// or https://.");
+  }
 }
 
 async function askChannel(

@@ -12,6 +12,7 @@ import { providerSpecs } from "../providers/provider-table.js";
 import { camel, snake } from "../providers/registry.js";
 import type { Fetch } from "../util/ask-server.js";
 import { UserError } from "../util/errors.js";
+import { isAddress } from "../util/settings.js";
 import { systemWorld } from "../world.js";
 import { type Connectable, connectable } from "./init-channels.js";
 import { askEverything } from "./init-questions.js";
@@ -81,6 +82,9 @@ export async function setUp(options: InitOptions, world: InitWorld, terminal: Te
   }
   if (!prompts && (options.apiKey ?? options.apiBase) !== undefined && options.provider === undefined) {
     throw new UserError("Whose key or address that is has not been said.", "Add --provider NAME.");
+  }
+  if (options.apiBase !== undefined && !isAddress(options.apiBase)) {
+    throw new UserError(`--api-base ${options.apiBase} is no address.`, "Write it like https://host/v1.");
   }
   const home = await chooseHome(options, world);
   // Before anything is asked: a file that cannot be read, or is wrong already, will not be written either.

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -166,6 +166,14 @@ describe("nanogate init with flags", () => {
     expect(err).not.toContain("secret");
   });
 
+  it("writes nothing that it could not read", async () => {
+    const home = temporaryFolder();
+    const flags = ["--yes", "--skip-checks", "--provider", "custom", "--api-base", "localhost:11434"];
+    const { code, err } = await runMain(["init", "--home", home, ...flags]);
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("localhost:11434 is no address") });
+    expect(readdirSync(home)).toEqual([]);
+  });
+
   it("with --yes alone makes a home that works", async () => {
     const home = join(temporaryFolder(), "home");
     expect((await runMain(["init", "--home", home, "--yes"])).code).toBe(0);
@@ -212,6 +220,14 @@ describe("nanogate init with questions", () => {
     expect(asked).toContain("Are you Ann (@ann), id 77?");
     expect(config(home)).toMatchObject({ channels: { telegram: { allowFrom: ["77"] } } });
     expect(telegram.pending()).toHaveLength(1);
+  });
+
+  it("asks again for an address that is none", async () => {
+    const [home, api] = [temporaryFolder(), await openApi()];
+    const answers = ["custom", "", "localhost:11434", `${api}/v1`, "good", "m", "", ""];
+    const { told } = await ask({ home }, answers);
+    expect(told.filter((text) => text.startsWith("bad"))).toHaveLength(2);
+    expect(config(home)).toMatchObject({ providers: { custom: { apiBase: `${api}/v1` } } });
   });
 
   it("writes only what was answered", async () => {
