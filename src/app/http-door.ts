@@ -10,6 +10,7 @@ import type { Ledger } from "../gateway/ledger.js";
 import type { Live } from "../gateway/live.js";
 import { asDriver, openStore } from "../session/open.js";
 import type { SessionStore } from "../session/store.js";
+import { findPackage } from "../util/package-root.js";
 import type { Log } from "../world.js";
 import { localDoors } from "./local-channel.js";
 
@@ -40,6 +41,7 @@ export function createHttpDoor({ settings, app, gateway, ledger, health, ...part
         resume: () => gateway.resume(),
         localDoors,
         modelName: app.modelName,
+        version: findPackage().version,
         mediaOf: (door) => join(settings.home, "media", door),
         overview: async () => {
           const { pid: _, ...overview } = await health.status();

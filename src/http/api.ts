@@ -22,6 +22,8 @@ export type Overview = {
   readonly channels: readonly ChannelStatus[];
   readonly lanes: { readonly lanes: number; readonly queued: number };
   readonly ledger: LedgerSummary;
+  /** What cannot be written right now, and why: a full disk, a file that is in the way. */
+  readonly unwritten?: Readonly<Record<string, string>>;
   readonly residentBytes: number;
   readonly eventLoopDelayMs: number;
 };

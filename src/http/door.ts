@@ -9,11 +9,20 @@ import { addLedgerRoutes, type LedgerParts } from "./ledger-routes.js";
 import { addLiveRoutes, type LiveParts } from "./live-routes.js";
 import { addMemoryRoutes, type MemoryParts } from "./memory-routes.js";
 import { addOpenAiRoutes, type OpenAiParts } from "./openai-routes.js";
+import { addOpenApiRoute, type OpenApiParts } from "./openapi.js";
 import { addOverviewRoutes, type OverviewParts } from "./overview-routes.js";
 import { addSessionRoutes, type SessionParts } from "./session-routes.js";
 
 export type DoorParts = Omit<
-  EditorParts & JobParts & LedgerParts & LiveParts & MemoryParts & OpenAiParts & OverviewParts & SessionParts,
+  EditorParts &
+    JobParts &
+    LedgerParts &
+    LiveParts &
+    MemoryParts &
+    OpenAiParts &
+    OpenApiParts &
+    OverviewParts &
+    SessionParts,
   "openStream"
 >;
 
@@ -33,6 +42,7 @@ export function createRoutes(given: DoorParts): DoorApp {
   addLedgerRoutes(app, parts);
   addMemoryRoutes(app, parts);
   addJobRoutes(app, parts);
+  addOpenApiRoute(app, parts);
   app.notFound((context) => context.json({ error: `There is nothing at ${context.req.path}.` }, 404));
   app.onError((error, context) => {
     parts.log.warn(`${context.req.method} ${context.req.path}: ${error.message}`, { error });

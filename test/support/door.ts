@@ -52,6 +52,7 @@ export async function openDoor(options: DoorOptions = {}) {
           delivery,
           localDoors: ["fake"],
           modelName: "test/scripted",
+          version: "0.0.0",
           mediaOf: (door) => join(house.folder, "media", door),
           now: () => Date.now(),
           resume: () => gateway.resume(),
