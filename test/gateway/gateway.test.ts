@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Tool } from "../../src/agent/tools/tool.js";
 import { SendFailure } from "../../src/channels/channel.js";
 import { ModelError, type ModelRequest, type Reply } from "../../src/providers/provider.js";
@@ -315,6 +315,31 @@ describe("a process that is killed", () => {
     expect(last.heard[1]).toBe("ann: ok");
     expect(await last.outcomes()).toEqual(["poison: dead", "fine: answered"]);
     await last.close();
+  });
+
+  it("leaves suspects that wait for each other, and take no place from others", async () => {
+    const never = (_: ModelRequest, signal: AbortSignal): Promise<Partial<Reply>> =>
+      new Promise((__, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+    const house = await openHouse({ limit: 2, model: [never, never] });
+    await Promise.all([house.say("ann", "one"), house.say("bob", "two")]);
+    await vi.waitUntil(() => house.requests.length === 2);
+    house.kill();
+
+    const slow = gate();
+    const first = (): Promise<Partial<Reply>> => slow.wait.then(() => ({ text: "first" }));
+    const next = await openHouse({
+      folder: house.folder,
+      limit: 2,
+      model: [first, { text: "hello" }, { text: "second" }],
+    });
+    await next.gateway.resume();
+    await vi.waitUntil(() => next.requests.length === 1);
+    await next.say("carl", "hi");
+    await vi.waitUntil(() => next.heard.length === 1);
+    slow.open();
+    await next.settle();
+    expect(next.heard).toEqual(["carl: hello", "ann: first", "bob: second"]);
+    await next.close();
   });
 
   it("before a tool is started runs it afterwards, even if an earlier call of the turn bore its id", async () => {
