@@ -70,6 +70,9 @@ const migrations: readonly string[] = [
   `CREATE TABLE usage (
      day TEXT NOT NULL, session TEXT NOT NULL, model TEXT NOT NULL, turns INTEGER NOT NULL, input INTEGER NOT NULL,
      output INTEGER NOT NULL, cached INTEGER NOT NULL, PRIMARY KEY (day, session, model)) WITHOUT ROWID;`,
+  // Runs of jobs are found by their ids alone, whichever chat they answer to.
+  `CREATE INDEX inbox_cron ON inbox (platform_id) WHERE platform_id GLOB 'cron-*';
+   CREATE INDEX seen_cron ON seen (platform_id) WHERE platform_id GLOB 'cron-*';`,
 ];
 
 const versionOf = (db: Database): number => Number(db.prepare("PRAGMA user_version").get()?.["user_version"]);

@@ -156,13 +156,15 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
           undefined;
         return known("inbox") || known("seen");
       },
-      async endOf({ id, from }) {
-        const ids = [plain(from.channel), plain(id)] as const;
+      async endOf(runId) {
         const row = sql(
           `SELECT inbox.outcome, inbox.reason, turns.outcome AS turn, turns.reason AS why, turns.appended
-           FROM inbox LEFT JOIN turns ON turns.item = inbox.id WHERE channel = ? AND platform_id = ?`,
-        ).get(...ids);
-        if (!row) return isKnown(...ids) ? "forgotten" : undefined;
+           FROM inbox LEFT JOIN turns ON turns.item = inbox.id WHERE platform_id = ? AND platform_id GLOB 'cron-*'`,
+        ).get(plain(runId));
+        if (!row) {
+          const seen = "SELECT 1 FROM seen WHERE platform_id = ? AND platform_id GLOB 'cron-*'";
+          return sql(seen).get(plain(runId)) ? "forgotten" : undefined;
+        }
         const [kind, reason] = row["appended"] === 1 ? [row["turn"], row["why"]] : [row["outcome"], row["reason"]];
         if (kind === null || kind === undefined) return "open";
         return { kind: kind as Outcome["kind"], ...(reason && { reason: String(reason) }) };

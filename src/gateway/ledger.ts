@@ -55,10 +55,10 @@ export type Inbox = {
   /** Has anybody ever been heard in this chat? */
   knows(chat: Address): Promise<boolean>;
   /**
-   * How the turn of a message ended, whether or not all of it has been sent. `forgotten`: so long ago that nobody knows.
-   * Undefined: it was never accepted.
+   * How the turn of a job's run ended, whether or not all of it has been sent, by the id of its message alone.
+   * `forgotten`: so long ago that nobody knows. Undefined: it was never accepted.
    */
-  endOf(message: Pick<Inbound, "id" | "from">): Promise<Outcome | "open" | "forgotten" | undefined>;
+  endOf(runId: string): Promise<Outcome | "open" | "forgotten" | undefined>;
   /** Where somebody was last heard on one of these channels; what the program says to itself does not count. */
   lastChat(channels: readonly string[]): Promise<Address | undefined>;
 };

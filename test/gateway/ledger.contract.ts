@@ -144,25 +144,25 @@ export function describeLedger(name: string, bench: () => LedgerBench): void {
       await again.close();
     });
 
-    it("tells how a turn ended, before all of it was sent and for ever", async () => {
+    it("tells how the run of a job ended, by its id alone, before all of it was sent and for ever", async () => {
       const { open, pass } = bench();
       const ledger = await open();
-      expect(await ledger.inbox.endOf(message("1"))).toBeUndefined();
-      const item = await accept(ledger, "1");
-      expect(await ledger.inbox.endOf(message("1"))).toBe("open");
+      expect(await ledger.inbox.endOf("cron-1")).toBeUndefined();
+      const item = await accept(ledger, "cron-1");
+      expect(await ledger.inbox.endOf("cron-1")).toBe("open");
       await begin(ledger, item);
       await ledger.journal.finish(item, turn(["hello"], { kind: "silent", reason: "why not" }));
-      expect(await ledger.inbox.endOf(message("1"))).toBe("open");
+      expect(await ledger.inbox.endOf("cron-1")).toBe("open");
       await ledger.journal.appended(item);
-      expect(await ledger.inbox.endOf(message("1"))).toEqual({ kind: "silent", reason: "why not" });
+      expect(await ledger.inbox.endOf("cron-1")).toEqual({ kind: "silent", reason: "why not" });
       await send(ledger);
-      expect(await ledger.inbox.endOf(message("1"))).toEqual({ kind: "silent", reason: "why not" });
-      await accept(ledger, "2");
-      await ledger.reports.discard("2");
-      expect(await ledger.inbox.endOf(message("2"))).toMatchObject({ kind: "silent" });
+      expect(await ledger.inbox.endOf("cron-1")).toEqual({ kind: "silent", reason: "why not" });
+      await accept(ledger, "cron-2");
+      await ledger.reports.discard("cron-2");
+      expect(await ledger.inbox.endOf("cron-2")).toMatchObject({ kind: "silent" });
       pass(1000);
       for (let rows = 1; rows > 0;) rows = await ledger.upkeep.sweep(Date.UTC(2027, 0, 1));
-      expect(await ledger.inbox.endOf(message("1"))).toBe("forgotten");
+      expect(await ledger.inbox.endOf("cron-1")).toBe("forgotten");
       await ledger.close();
     });
 
