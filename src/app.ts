@@ -14,7 +14,9 @@ import type { SearchSettings } from "./agent/tools/web-search.js";
 import { createPublicAddresses } from "./agent/tools/public-address.js";
 import { createThinking, storeTurn, type TurnInput, type TurnParts } from "./agent/turn.js";
 import { prepareWorkspace, workspaceFence } from "./agent/workspace.js";
+import { openBackends } from "./app/backends.js";
 import { openConfiguredModel } from "./app/model.js";
+import type { Handles } from "./backends/handles.js";
 import type { Settings } from "./config/load.js";
 import { createCommands } from "./gateway/commands.js";
 import type { Address, Row, SessionKey } from "./message.js";
@@ -31,6 +33,8 @@ export type AppOptions = {
   readonly send?: Send;
   /** Where subagents report; without it there are none. */
   readonly report?: (origin: { readonly session: SessionKey; readonly from: Address }, text: string) => Promise<void>;
+  /** Where backends keep their handles; absent: in the ledger of this home. */
+  readonly handles?: Handles;
 };
 
 export type App = Awaited<ReturnType<typeof createApp>>;
@@ -39,7 +43,7 @@ const editorIterations = 10;
 const subagentIterations = 15;
 const subagentLimit = 4;
 
-export async function createApp({ settings, world, send, report }: AppOptions) {
+export async function createApp({ settings, world, send, report, handles }: AppOptions) {
   const { workspace, home, agents, tools: toolSettings, sessions: sessionSettings } = settings;
   const { clock, log, env } = world;
   const defaults = agents.defaults;
@@ -55,12 +59,20 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
     legacyFolder: join(homedir(), ".nanobot", "sessions"),
   });
   const { model, notice } = await openConfiguredModel(settings, world);
+  const backends = await openBackends({ settings, world, ...(handles && { handles }) });
 
   const builtInSkills = join(templates, "skills");
   const fence = workspaceFence(settings, [builtInSkills]);
   const { scope } = settings.memory;
   const folders = createMemoryFolders({ home, workspace, scope, fence, sessions, clock, log });
-  const memory = createMemory({ sessions, model, clock, log, filesOf: folders.of, window: defaults.memoryWindow });
+  const memory = createMemory({
+    sessions,
+    model: backends?.memoryModel ?? model,
+    clock,
+    log,
+    filesOf: folders.of,
+    window: defaults.memoryWindow,
+  });
 
   // Where each chat has a memory of its own, no file tool of one chat may look into another's.
   const isOwn = scope === "chat";
@@ -107,6 +119,7 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
       limit: subagentLimit,
       signal: lifetime.signal,
       report,
+      ...(backends && { once: (task) => backends.subagent(task, ownersFile) }),
     });
 
   const usage = { input: 0, output: 0, cached: 0 };
@@ -136,12 +149,21 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
     settings: { ...loop, maxIterations: editorIterations, toolCompaction: "store" },
     store: { ...thinking.store, outOfSteps: "marker" },
   });
+  const byBackend = backends?.thinking({
+    sessions,
+    clock,
+    read: ownersFile,
+    memory: ({ key }) => memory.text(key),
+    // A message is two rows. What the backend forgets now is worth a summary sooner than the model's window would ask for.
+    leaving: (session) => memory.consolidateSoon(session, lifetime.signal, 2 * settings.rotation.windowSize),
+  });
+  const modelName = backends?.everywhere ?? model.name;
   const started = performance.now();
   const runCommand = createCommands({
     sessions,
     memory,
     status: () => [
-      `Model: ${model.name}`,
+      `Model: ${modelName}`,
       `Tokens: ${usage.input} in (${usage.cached} cached) / ${usage.output} out`,
       `Uptime: ${uptime(performance.now() - started)}`,
     ],
@@ -149,15 +171,16 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
 
   return {
     /** What the owner should know about the model that was chosen. */
-    notice,
-    modelName: model.name,
+    notice: backends?.everywhere === undefined ? notice : undefined,
+    modelName,
     sessions,
     memory,
     filesOf: folders.of,
     runCommand,
     /** Answers a message without writing anything down. */
     async think(input: TurnInput) {
-      const thought = await (input.session.startsWith("file:") ? thinkForEditor : think)(input);
+      const withModel = input.session.startsWith("file:") ? thinkForEditor : think;
+      const thought = await (byBackend?.(input.session) ?? withModel)(input);
       add(usage, thought.usage);
       return thought;
     },
@@ -179,6 +202,7 @@ export async function createApp({ settings, world, send, report }: AppOptions) {
       await Promise.all([memory.idle(), subagents?.idle()]);
       clearTimeout(timer);
       folders.close();
+      await backends?.close();
       await sessions.close();
     },
   };

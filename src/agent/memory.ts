@@ -152,12 +152,12 @@ export function createMemory({ sessions, model, clock, log, filesOf, window }: M
     consolidate: (session: Session, to: number, signal: AbortSignal): Promise<Consolidation> =>
       inTurn(perSession, session.key, signal, () => consolidate(session, to, signal)),
 
-    /** Starts a consolidation in the background if there is enough to do and none is running. */
-    consolidateSoon(session: Session, signal: AbortSignal): void {
+    /** Starts a consolidation in the background if so many rows are open and none is running; half of them are left. */
+    consolidateSoon(session: Session, signal: AbortSignal, least: number = window): void {
       const { key } = session;
       const open = session.length - session.lastConsolidated;
-      const to = consolidationEnd(session.length, session.lastConsolidated, window);
-      if (open < window || to === undefined || perSession.isBusy(key)) return;
+      const to = consolidationEnd(session.length, session.lastConsolidated, least);
+      if (open < least || to === undefined || perSession.isBusy(key)) return;
       const abort = new AbortController();
       const stop = AbortSignal.any([signal, abort.signal]);
       stoppable.set(key, abort);

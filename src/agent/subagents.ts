@@ -14,6 +14,8 @@ export type SubagentParts = LoopParts & {
   readonly limit: number;
   /** The program ends: all of them stop. */
   readonly signal: AbortSignal;
+  /** Somebody else who does the task, in one go; absent, or undefined for this chat: the model with its tools. */
+  readonly once?: (task: SubagentTask) => ((signal: AbortSignal) => Promise<string>) | undefined;
   /** Hands the result to the chat it came from, as a message to be told in its own words. */
   readonly report: (origin: SubagentTask["origin"], text: string) => Promise<void>;
 };
@@ -28,19 +30,25 @@ export type Subagents = {
 export function createSubagents(parts: SubagentParts): Subagents {
   const running = new Map<string, { session: string; abort: AbortController; done: Promise<void> }>();
 
-  const work = async ({ task, label, origin }: SubagentTask, signal: AbortSignal): Promise<void> => {
+  const withTools = async ({ task, origin }: SubagentTask, signal: AbortSignal): Promise<string> => {
+    const { text } = await runLoop(parts, {
+      system: parts.system,
+      past: [],
+      question: { role: "user", content: `${runtimeContext(parts.clock(), origin.from)}\n\n${task}` },
+      context: { session: origin.session, from: origin.from, signal },
+      on: () => {},
+      keep: () => {},
+    });
+    return text ?? "Task completed but no final response was generated.";
+  };
+
+  const work = async (given: SubagentTask, signal: AbortSignal): Promise<void> => {
+    const { task, label, origin } = given;
     let outcome = "completed successfully";
     let result: string;
     try {
-      const { text } = await runLoop(parts, {
-        system: parts.system,
-        past: [],
-        question: { role: "user", content: `${runtimeContext(parts.clock(), origin.from)}\n\n${task}` },
-        context: { session: origin.session, from: origin.from, signal },
-        on: () => {},
-        keep: () => {},
-      });
-      result = text ?? "Task completed but no final response was generated.";
+      const once = parts.once?.(given);
+      result = await (once ? once(signal) : withTools(given, signal));
     } catch (error) {
       if (signal.aborted) return;
       outcome = "failed";

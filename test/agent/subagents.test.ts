@@ -46,6 +46,27 @@ describe("a subagent", () => {
     expect(reports[0]).toContain(words);
   });
 
+  it("may be somebody else who does it in one go", async () => {
+    const reports: string[] = [];
+    const subagents = createSubagents({
+      model: scriptedModel([new Error("not asked")]).model,
+      tools: [],
+      settings: { maxIterations: 15, toolResultMaxChars: 4000, toolCompaction: "off", maxTokens: 1000 },
+      system: "S",
+      clock: () => "2026-06-30T12:34:56",
+      log: { warn: () => {} },
+      limit: 4,
+      signal: new AbortController().signal,
+      report: async (_, text) => void reports.push(text),
+      once: ({ task }) => (task === "count the stars" ? async () => "seven" : undefined),
+    });
+    await subagents.spawn({ task: "count the stars", label: "stars", origin });
+    await subagents.spawn({ task: "something else", label: "other", origin });
+    await subagents.idle();
+    expect(reports.join()).toContain("Result:\nseven");
+    expect(reports.join()).toContain("Result:\nError: not asked");
+  });
+
   it("is refused when as many as may are running", async () => {
     const { subagents, spawn, lifetime } = openSubagents([() => never], { limit: 2 });
     await spawn();
