@@ -62,6 +62,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
   const app = await createApp({
     settings,
     world,
+    handles: ledger.handles,
     async send({ to, text, media }, from) {
       const channel = channels.get(to.channel);
       if (!channel) throw new Error(`there is no channel ${to.channel}`);
