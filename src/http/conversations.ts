@@ -1,6 +1,7 @@
 /** All conversations of all channels, for looking: found, read from the newest row backwards, checked, taken along. */
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
+import { Readable } from "node:stream";
 import { LRUCache } from "lru-cache";
 import type { Row, SessionKey } from "../message.js";
 import { headerLine } from "../session/header.js";
@@ -24,7 +25,7 @@ export type Conversations = {
   page(key: SessionKey, asked: PageAsked): Promise<RowPage | undefined>;
   verify(key: SessionKey): Promise<Verified | undefined>;
   /** Its lines, in portions. */
-  export(key: SessionKey): Promise<Iterable<string> | AsyncIterable<Buffer> | undefined>;
+  export(key: SessionKey): Promise<Readable | undefined>;
 };
 export type PageAsked = { readonly before?: number; readonly limit: number; readonly raw: boolean };
 
@@ -98,9 +99,9 @@ export function createConversations({ sessions, store }: ConversationsParts): Co
       const log = await existing(() => store.open(key));
       if (!log?.isStored) return undefined;
       // A conversation that is a file is given as that file, whatever is in it.
-      if (!log.lines) return printed(log);
+      if (!log.lines) return Readable.from(printed(log));
       const { size } = await stat(log.path);
-      return size === 0 ? printed(log) : createReadStream(log.path, { end: size - 1 });
+      return size === 0 ? Readable.from(printed(log)) : createReadStream(log.path, { end: size - 1 });
     },
   };
 }

@@ -31,6 +31,7 @@ export function watched(store: SessionStore): Watched {
       calls.push("read");
       return log.read(from, to);
     },
+    ...(log.lines && { lines: (from: number, to: number) => log.lines?.(from, to) ?? [] }),
     append: (header, rows) => told("append", () => log.append(header, rows)),
     replace: (header, rows) => told("replace", () => log.replace(header, rows)),
   });
