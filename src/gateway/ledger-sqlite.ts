@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Outbound } from "../message.js";
-import { type FinishedTurn, type Ledger, type Outcome, ownIds, type Step } from "./ledger.js";
+import { type FinishedTurn, type Item, type Ledger, type Outcome, ownIds, type Step } from "./ledger.js";
 import {
   changeDetail,
   itemOf,
@@ -16,6 +16,7 @@ import {
   turnDetail,
 } from "./ledger-rows.js";
 import { createSqliteHandles } from "./handles-sqlite.js";
+import { createPresence, explainDamage, explainOpening } from "./ledger-file.js";
 import { type Database, handleTables, migrate, refuseNewer, type Statement } from "./ledger-schema.js";
 import { createSqliteReports } from "./ledger-reports-sqlite.js";
 import { createSqliteOccurrences } from "./occurrences-sqlite.js";
@@ -36,18 +37,21 @@ const sweepAtOnce = 500;
 export async function openSqliteLedger({ file, now, reach, readOnly = false }: SqliteLedgerParts): Promise<Ledger> {
   const { DatabaseSync } = await import("@photostructure/sqlite");
   if (!readOnly) mkdirSync(dirname(file), { recursive: true });
-  const db = new DatabaseSync(file, { timeout: 5000, readOnly }) as unknown as Database;
+  let opened: Database | undefined;
   try {
-    refuseNewer(db, file);
+    opened = new DatabaseSync(file, { timeout: 5000, readOnly }) as unknown as Database;
+    refuseNewer(opened, file);
     if (!readOnly) {
-      db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
-      migrate(db);
-      db.exec(handleTables);
+      opened.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
+      migrate(opened);
+      opened.exec(handleTables);
     }
   } catch (error) {
-    db.close();
-    throw error;
+    opened?.close();
+    throw explainOpening(file, error);
   }
+  const db = opened;
+  const refuseIfGone = createPresence(file);
 
   const prepared = new Map<string, Statement>();
   const sql = (text: string): Statement => {
@@ -127,9 +131,9 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
     handles: createSqliteHandles({ sql, durably, now }),
     inbox: {
       async accept(message, session) {
+        refuseIfGone();
         const ids = [plain(message.from.channel), plain(message.id)] as const;
-        if (isKnown(...ids)) return "repeat";
-        return durably("accept", () => {
+        const store = (): Item | "repeat" => {
           // Another process may have been faster.
           if (isKnown(...ids)) return "repeat";
           const trace = randomUUID().slice(0, 8) + randomUUID().slice(9, 13);
@@ -140,7 +144,12 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
           const id = Number(sql("SELECT last_insert_rowid() AS id").get()?.["id"]);
           event(id, "received", `${message.from.channel} ${message.id}`);
           return { id, trace, session, message, receivedAt, attempts: 0 };
-        });
+        };
+        try {
+          return isKnown(...ids) ? "repeat" : durably("accept", store);
+        } catch (error) {
+          throw explainDamage(file, error);
+        }
       },
       async open() {
         return sql(
