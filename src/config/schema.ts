@@ -1,5 +1,6 @@
 /** What can be set: nanobot's keys and defaults, and nanogate's own, which live in nanogate.json. */
 import * as z from "zod/mini";
+import { readActiveHours } from "../util/active-hours.js";
 import { backends, rotation } from "./backend-schema.js";
 import { isTree } from "./json-file.js";
 import {
@@ -22,6 +23,12 @@ const provider = section({
   extraHeaders: z._default(textMap(), {}),
 });
 
+const timezone = () =>
+  z._default(
+    maybeText().check(z.refine((zone) => zone === "" || isZone(zone), "must be a time zone like Europe/Berlin")),
+    "",
+  );
+
 const agentDefaults = optionalSection({
   workspace: z._default(text(), ""),
   /** Who answers where nothing else is said: a backend's name. Empty: the model below. */
@@ -36,10 +43,7 @@ const agentDefaults = optionalSection({
   contextWindowTokens: z._default(whole(1024), 65_536),
   toolResultMaxChars: z._default(whole(1), 4000),
   /** Of times that name none; empty: the machine's. */
-  timezone: z._default(
-    maybeText().check(z.refine((zone) => zone === "" || isZone(zone), "must be a time zone like Europe/Berlin")),
-    "",
-  ),
+  timezone: timezone(),
   toolCompaction: z._default(z.enum(["store", "view", "off"], "must be one of store, view, off"), "view"),
 });
 
@@ -81,6 +85,18 @@ export const configSchema = section({
     /** Names the door is known by besides its address, and pages that may speak to it. */
     names: z._default(textList(), []),
     origins: z._default(textList(), []),
+    heartbeat: optionalSection({
+      enabled: z._default(flag(), true),
+      intervalS: z._default(whole(1), 1800),
+      /** Empty: day and night. */
+      activeHours: z._default(
+        maybeText().check(
+          z.refine((hours) => hours === "" || readActiveHours(hours) !== undefined, 'must be hours like "08:00-22:00"'),
+        ),
+        "",
+      ),
+      timezone: timezone(),
+    }),
   }),
   tools: optionalSection({
     web: optionalSection({

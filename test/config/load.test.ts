@@ -47,6 +47,7 @@ describe("settings", () => {
       tools: { exec: { enable: true, timeout: 60 } },
       sessions: { driver: "jsonl", segmentSize: 500 },
       memory: { scope: "workspace" },
+      gateway: { heartbeat: { enabled: true, intervalS: 1800, activeHours: "", timezone: "" } },
       cron: { misfire: "once", graceHours: 24, overlap: "skip", limitMinutes: 10, retries: 0 },
     });
   });
