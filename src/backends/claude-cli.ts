@@ -28,13 +28,9 @@ const drainMs = 2000;
 
 export function createClaudeCli({ settings, env }: ClaudeParts): Backend {
   const { folder, timeoutSeconds } = settings;
-  const configDir = (): string =>
-    settings.env["CLAUDE_CONFIG_DIR"] ??
-    settings.configDir ??
-    env["CLAUDE_CONFIG_DIR"] ??
-    join(settings.env["HOME"] ?? env["HOME"] ?? homedir(), ".claude");
+  const configDir = claudeConfigDir(settings, env);
 
-  const forget = (handle: string): Promise<void> => removeSession(handle, { configDir: configDir(), folder });
+  const forget = (handle: string): Promise<void> => removeSession(handle, { configDir, folder });
 
   return {
     name: "claude-cli",
@@ -68,6 +64,13 @@ export function createClaudeCli({ settings, env }: ClaudeParts): Backend {
     abandon: endLeftover,
   };
 }
+
+/** Where it keeps its conversations, as it would find out itself. */
+export const claudeConfigDir = (settings: Pick<ClaudeSettings, "configDir" | "env">, world: Environment): string =>
+  settings.env["CLAUDE_CONFIG_DIR"] ??
+  settings.configDir ??
+  world["CLAUDE_CONFIG_DIR"] ??
+  join(settings.env["HOME"] ?? world["HOME"] ?? homedir(), ".claude");
 
 /** Where the output goes. */
 type Paper = { add(text: string): void; text(): string };

@@ -10,6 +10,7 @@ import { loadSettings, type Settings } from "../config/load.js";
 import { type Fetch, Unreachable } from "../util/ask-server.js";
 import { reasonOf, UserError } from "../util/errors.js";
 import { systemWorld } from "../world.js";
+import { backendChecks, needsModel } from "./doctor-backends.js";
 import { exit, styled, type Terminal } from "./terminal.js";
 
 export type Finding = {
@@ -58,7 +59,9 @@ export async function diagnose(home: string, world: DoctorWorld): Promise<Findin
   } catch (error) {
     return [...findings, failure("configuration", error)];
   }
-  findings.push(await modelCheck(settings, { ...world, fetch: clock.fetch }));
+  const asking = { ...world, fetch: clock.fetch };
+  if (needsModel(settings)) findings.push(await modelCheck(settings, asking));
+  findings.push(...(await backendChecks(settings, asking, failure)));
   for (const [name, raw] of Object.entries(settings.channels)) {
     if (isTree(raw) && raw["enabled"] === true) findings.push(...(await channelCheck(name, raw, clock.fetch)));
   }
