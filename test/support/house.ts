@@ -1,7 +1,7 @@
 /** A whole gateway with real parts (ledger, lanes, sessions, loop), a scripted model and a channel of our own. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { createThinking, storeTurn } from "../../src/agent/turn.js";
+import { createThinking, storeTurn, type Thought, type TurnInput } from "../../src/agent/turn.js";
 import type { Tool } from "../../src/agent/tools/tool.js";
 import type { Channel, Receipt, Sending } from "../../src/channels/channel.js";
 import { createAccess } from "../../src/gateway/access.js";
@@ -20,6 +20,13 @@ import { temporaryFolder } from "./workspace.js";
 export type HouseOptions = {
   readonly model?: readonly Line[];
   readonly tools?: readonly Tool[];
+  /** Somebody else who thinks. */
+  readonly thinking?: (parts: {
+    readonly sessions: SessionManager;
+    readonly ledger: Ledger;
+    readonly clock: () => string;
+    readonly log: { readonly warn: (message: string) => void };
+  }) => (input: TurnInput) => Promise<Thought>;
   readonly send?: (message: Sending) => Promise<Receipt>;
   /** What the channel can do besides. */
   readonly channel?: Partial<Channel>;
@@ -63,6 +70,7 @@ export async function openHouse(options: HouseOptions = {}) {
   const isoClock = (): string => new Date(Date.UTC(2026, 0, 1) + clock++).toISOString().replace("Z", "000");
   const sessions = openSessions({ workspace: folder, clock: isoClock, log });
   const { model, requests } = scriptedModel(options.model ?? [{ text: "ok" }]);
+  const thinkOtherwise = options.thinking?.({ sessions, ledger, clock: isoClock, log });
   const think = createThinking({
     model,
     tools: options.tools ?? [],
@@ -103,7 +111,7 @@ export async function openHouse(options: HouseOptions = {}) {
     lanes,
     delivery,
     agent: {
-      think,
+      think: thinkOtherwise ?? think,
       store: async (key, rows, again) =>
         void (await (options.store ? options.store(sessions, key, rows) : storeTurn(sessions, key, rows, again))),
       runCommand: async (text) => {
