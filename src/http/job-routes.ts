@@ -78,7 +78,7 @@ function viewOf(job: Job, now: number, zone: string | undefined): JobView {
     message,
     enabled,
     schedule,
-    timing: scheduleInWords(schedule, zone),
+    timing: scheduleInWords(schedule, zone).replace(/^cron: /, ""),
     ...(to && { to: keyOf(to) }),
     policy,
     nextRunsMs: rows.flatMap((row) => (row.kind === "run" ? [row.at] : [])),

@@ -1,4 +1,6 @@
 /** Talking and looking on over HTTP. */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import * as z from "zod/mini";
 import { defineTool } from "../../src/agent/tools/tool.js";
@@ -7,6 +9,9 @@ import { eventsOf, openDoor } from "../support/door.js";
 import { call } from "../support/scripted-model.js";
 
 const turn = { session: "fake:ann", text: "hi", id: "question-1" };
+
+const png =
+  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 const lookTool = defineTool({ name: "look", description: "", input: z.object({}), run: async () => "seen" });
 
@@ -75,7 +80,32 @@ describe("POST /api/turns", () => {
     expect(session.length).toBe(2);
   });
 
-  it.each([["not json"], [{}], [{ session: "", text: "x" }], [{ session: "a:b", text: "" }], [[]]])(
+  it("takes pictures along, with words or without, and once for each id", async () => {
+    const { post, house } = await openDoor();
+    await all(await post("/api/turns", { ...turn, text: "", images: [png, png] }));
+    expect(JSON.stringify(house.requests[0]?.messages.at(-1)).split(png)).toHaveLength(3);
+    const folder = join(house.folder, "media", "web");
+    const saved = readdirSync(folder);
+    expect(saved).toHaveLength(2);
+    await all(await post("/api/turns", { ...turn, text: "", images: [png, png] }));
+    expect(readdirSync(folder)).toEqual(saved);
+    expect(house.requests).toHaveLength(1);
+    expect((await house.rows("ann"))[0]).not.toContain(png);
+  });
+
+  it.each([
+    ["another address", "https://example.org/a.png"],
+    ["a file of this machine", "file:///etc/passwd"],
+    ["something else", "data:text/html;base64,PGgxPmhpPC9oMT4="],
+    ["too large", `data:image/png;base64,${Buffer.alloc(10 * 1024 * 1024 + 1).toString("base64")}`],
+  ])("refuses pictures that are none: %s", async (_, image) => {
+    const { post, house } = await openDoor();
+    const response = await post("/api/turns", { ...turn, images: [image] });
+    expect([response.status, Object.keys((await response.json()) as object)]).toEqual([400, ["error"]]);
+    expect(house.requests).toEqual([]);
+  });
+
+  it.each([["not json"], [{}], [{ session: "", text: "x" }], [{ session: "a:b", text: " " }], [[]]])(
     "refuses %j with words",
     async (body) => {
       const { post } = await openDoor();

@@ -60,6 +60,13 @@ describe("a completion", () => {
     });
   });
 
+  it("can be traced by its id, like any message", async () => {
+    const { say, url } = await openClient({ answers: [says("hello")] });
+    const { id } = await say("hi");
+    const { entry } = (await (await fetch(`${url}/api/messages/${id}`)).json()) as { entry: object };
+    expect(entry).toMatchObject({ channel: "api", chat: "default", text: "hi", outcome: "answered" });
+  });
+
   it("belongs to the conversation of its user, or session_id, or to one for all", async () => {
     const { say, sessions } = await openClient({ answers: Array.from({ length: 5 }, () => says("ok")) });
     await say("a", { user: "ann" });

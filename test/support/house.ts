@@ -130,6 +130,7 @@ export async function openHouse(options: HouseOptions = {}) {
   let count = 0;
   return {
     folder,
+    time,
     ledger,
     gateway,
     live,
