@@ -1,6 +1,7 @@
 /** The composition root: the only file that knows every part. */
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { askHeartbeat } from "./agent/heartbeat.js";
 import type { LoopSettings } from "./agent/loop.js";
 import { createMemory } from "./agent/memory.js";
 import { createMemoryFolders } from "./agent/memory-folders.js";
@@ -18,6 +19,7 @@ import { openBackends } from "./app/backends.js";
 import { openConfiguredModel } from "./app/model.js";
 import type { Handles } from "./backends/handles.js";
 import type { Settings } from "./config/load.js";
+import type { Jobs } from "./cron/job.js";
 import { createCommands } from "./gateway/commands.js";
 import type { Address, Row, SessionKey } from "./message.js";
 import type { Usage } from "./providers/provider.js";
@@ -35,6 +37,8 @@ export type AppOptions = {
   readonly report?: (origin: { readonly session: SessionKey; readonly from: Address }, text: string) => Promise<void>;
   /** Where backends keep their handles; absent: in the ledger of this home. */
   readonly handles?: Handles;
+  /** What the agent may plan for later; without it there is no such tool. */
+  readonly jobs?: Jobs;
 };
 
 export type App = Awaited<ReturnType<typeof createApp>>;
@@ -43,7 +47,7 @@ const editorIterations = 10;
 const subagentIterations = 15;
 const subagentLimit = 4;
 
-export async function createApp({ settings, world, send, report, handles }: AppOptions) {
+export async function createApp({ settings, world, send, report, handles, jobs }: AppOptions) {
   const { workspace, home, agents, tools: toolSettings, sessions: sessionSettings } = settings;
   const { clock, log, env } = world;
   const defaults = agents.defaults;
@@ -132,6 +136,7 @@ export async function createApp({ settings, world, send, report, handles }: AppO
       ...(send && { send }),
       ...(subagents && { spawn: subagents.spawn }),
       ...(isOwn && { remember: folders.remember }),
+      ...(jobs && { cron: { jobs, clock, ...(defaults.timezone !== "" && { timezone: defaults.timezone }) } }),
     }),
     settings: loop,
     store: { viewMessages: defaults.memoryWindow, toolsUsed: true, failed: "nothing", outOfSteps: "sentence" },
@@ -176,7 +181,14 @@ export async function createApp({ settings, world, send, report, handles }: AppO
     sessions,
     memory,
     filesOf: folders.of,
+    ownersFile,
     runCommand,
+    /** What a heartbeat has to do, in the model's words. */
+    async askHeartbeat(file: string, signal: AbortSignal): Promise<string | undefined> {
+      const { tasks, usage: spent } = await askHeartbeat(backends?.memoryModel ?? model, file, clock(), signal);
+      add(usage, spent);
+      return tasks;
+    },
     /** Answers a message without writing anything down. */
     async think(input: TurnInput) {
       const withModel = input.session.startsWith("file:") ? thinkForEditor : think;

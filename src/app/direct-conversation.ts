@@ -4,6 +4,7 @@ import { createLanes } from "../gateway/lanes.js";
 import { keyOf } from "../message.js";
 import { UserError } from "../util/errors.js";
 import type { Conversation, ConversationParts } from "./conversation.js";
+import { openJobs } from "./jobs.js";
 
 /** What was begun in the background may take so long; what is not done by then the next run does. */
 const graceMs = 10_000;
@@ -11,9 +12,11 @@ const graceMs = 10_000;
 export async function openDirect({ settings, world, session, from, heard }: ConversationParts): Promise<Conversation> {
   // A subagent's report is a turn like any other, and waits for the one that is running.
   const lanes = createLanes({ limit: 1 });
+  const jobs = openJobs(settings, world.log);
   const app = await createApp({
     settings,
     world,
+    jobs,
     send: async ({ to, text, media }, origin) => {
       if (to.channel !== origin.channel || to.chat !== origin.chat) {
         throw new UserError(`${keyOf(to)} can only be reached while the gateway runs.`, "Run nanogate gateway.");
@@ -40,6 +43,9 @@ export async function openDirect({ settings, world, session, from, heard }: Conv
         lanes.run(session, work).catch(reject);
       });
     },
-    close: () => app.close(graceMs),
+    async close() {
+      await app.close(graceMs);
+      jobs.close();
+    },
   };
 }

@@ -12,6 +12,7 @@ import { createLive } from "../gateway/live.js";
 import { createLanes } from "../gateway/lanes.js";
 import { openSqliteLedger } from "../gateway/ledger-sqlite.js";
 import { createUpkeep } from "../gateway/upkeep.js";
+import { createSplit } from "../gateway/work.js";
 import { listen } from "../http/server.js";
 import { keyOf, type Outbound } from "../message.js";
 import { errorCode, reasonOf, UserError } from "../util/errors.js";
@@ -19,7 +20,9 @@ import { takePlace } from "../util/single-process.js";
 import { findPackage } from "../util/package-root.js";
 import type { World } from "../world.js";
 import { openChannels } from "./channels.js";
+import { createCron } from "./cron.js";
 import { createHttpDoor } from "./http-door.js";
+import { openJobs } from "./jobs.js";
 import { createLocalChannel, localDoors } from "./local-channel.js";
 import { createOutgoing } from "./outgoing.js";
 import { announce } from "./running.js";
@@ -58,10 +61,19 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
   // The parts of the gateway and of the agent know each other by these two words only.
   let gateway: Gateway | undefined;
   const say = async (messages: readonly Outbound[]): Promise<void> => gateway?.say(messages);
+  const jobs = openJobs(settings, log, (problem) => void cron.tellOwner(problem));
 
   const app = await createApp({
     settings,
     world,
+    jobs: {
+      ...jobs,
+      async add(job) {
+        const added = await jobs.add(job);
+        cron.wake();
+        return added;
+      },
+    },
     handles: ledger.handles,
     async send({ to, text, media }, from) {
       const channel = channels.get(to.channel);
@@ -70,7 +82,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
       if (!known) throw new Error(`nobody has ever written to me from ${keyOf(to)}; I do not write first`);
       const files = await Promise.all(media.map(outgoing.copy));
       await say([
-        ...(text === "" ? [] : channel.split(text).map((part) => ({ kind: "text", to, text: part }) as const)),
+        ...(text === "" ? [] : split(to, text)),
         ...files.map((path) => ({ kind: "file", to, path, caption: "" }) as const),
       ]);
     },
@@ -100,6 +112,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
     ...localDoors.map((name) => [name, createLocalChannel((message) => live.said(message))] as const),
     ...[...supervised].map(([name, { channel }]) => [name, channel] as const),
   ]);
+  const split = createSplit(channels);
   const lanes = createLanes({ limit: settings.gateway.maxConcurrentTurns });
   const unwritten = new Map<string, string>();
   const delivery = createDelivery({
@@ -141,7 +154,31 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
     unwritten,
   });
   const running = gateway;
-  const door = createHttpDoor({ settings, app, gateway, ledger, live, delivery, health, now, log });
+  const cron = createCron({
+    settings,
+    world,
+    ledger,
+    gateway,
+    live,
+    jobs,
+    app,
+    channels: [...supervised.keys()],
+    say: (to, text) => running.say(split(to, text)),
+    now,
+    reach,
+  });
+  const door = createHttpDoor({
+    settings,
+    app,
+    gateway,
+    ledger,
+    live,
+    delivery,
+    health,
+    clock: { jobs, zone: cron.zone() },
+    now,
+    log,
+  });
 
   return {
     notice: app.notice,
@@ -168,7 +205,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
         port,
         startedAt,
       });
-      const all = [...supervised.values(), upkeep].map((one) => one.run(intake.signal));
+      const all = [...supervised.values(), upkeep, cron].map((one) => one.run(intake.signal));
       started(port);
       const reportReady = async (): Promise<void> => {
         while (!health.isReady()) await sleep(readyLookMs, intake.signal);
@@ -186,6 +223,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
         await Promise.allSettled(all);
         await running.shutdown(settings.gateway.graceSeconds * 1000);
         await app.close(1000);
+        jobs.close();
         health.close();
         await server.close();
         await door.close();

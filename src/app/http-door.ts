@@ -2,6 +2,7 @@
 import type { RequestListener } from "node:http";
 import { join } from "node:path";
 import type { App } from "../app.js";
+import type { JobStore } from "../cron/job.js";
 import type { Settings } from "../config/load.js";
 import type { Delivery } from "../gateway/delivery.js";
 import type { Gateway } from "../gateway/gateway.js";
@@ -22,6 +23,8 @@ export type HttpDoorParts = {
   readonly live: Live;
   readonly delivery: Pick<Delivery, "settled">;
   readonly health: Pick<Health, "status">;
+  /** What the page shows and changes of the clock. */
+  readonly clock: { readonly jobs: Pick<JobStore, "list" | "enable" | "remove">; readonly zone?: string };
   readonly now: () => number;
   readonly log: Log;
 };
