@@ -2,6 +2,7 @@
 import { getRequestListener } from "@hono/node-server";
 import type { RequestListener } from "node:http";
 import { Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
 import { addEditorRoutes, type EditorParts } from "./editor-routes.js";
 import { createEventStreams, type DoorApp } from "./event-stream.js";
 import { addJobRoutes, type JobParts } from "./job-routes.js";
@@ -26,6 +27,9 @@ export type DoorParts = Omit<
   "openStream"
 >;
 
+/** A few pictures of the largest size; whoever sends more wants the memory of this machine. */
+const mostBytes = 64 * 1024 * 1024;
+
 export function createDoor(parts: DoorParts): RequestListener {
   const listener = getRequestListener(createRoutes(parts).fetch, { overrideGlobalObjects: false });
   return (request, response) => void listener(request, response);
@@ -34,6 +38,12 @@ export function createDoor(parts: DoorParts): RequestListener {
 export function createRoutes(given: DoorParts): DoorApp {
   const parts = { ...given, openStream: createEventStreams() };
   const app: DoorApp = new Hono();
+  app.use(
+    bodyLimit({
+      maxSize: mostBytes,
+      onError: (context) => context.json({ error: `A request may have ${mostBytes / 1024 / 1024} MB at most.` }, 413),
+    }),
+  );
   addLiveRoutes(app, parts);
   addEditorRoutes(app, parts);
   addOpenAiRoutes(app, parts);
