@@ -5,6 +5,7 @@ import { openSqliteLedger } from "../../src/gateway/ledger-sqlite.js";
 import type { LedgerEntry } from "../../src/gateway/ledger.js";
 import type { Row } from "../../src/message.js";
 import { openSessions } from "../../src/session/open.js";
+import { clockChat } from "./clock.js";
 import type { Fakes } from "./daemon.js";
 
 /** What somebody said. The number is unique, and every answer bears it. */
@@ -21,8 +22,9 @@ export const toldFor = ({ number, channel }: Said, { telegram, discord }: Platfo
 /** A repeat that says so. */
 const isLabelled = (text: string): boolean => text.includes("↻");
 
+/** The clock has its own account. */
 export const labelledRepeats = ({ telegram }: Platforms): number =>
-  telegram.sent.filter(({ text }) => isLabelled(text)).length;
+  telegram.sent.filter(({ chat, text }) => chat !== clockChat && isLabelled(text)).length;
 
 export async function audit(
   home: string,

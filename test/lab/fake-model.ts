@@ -25,7 +25,10 @@ export async function openFakeModel() {
       return void response.end(JSON.stringify({ error: { message: "not now" } }));
     }
     const question = [...messages].reverse().find(({ role }) => role === "user");
-    const [, verb, number = "?"] = /(say|do) (\w+)\s*$/.exec(String(question?.content)) ?? [];
+    // A job's instruction stands in the middle of what the agent is told.
+    const wish = /^Scheduled instruction: (say|do) (\w+)$/m;
+    const words = String(question?.content);
+    const [, verb, number = "?"] = wish.exec(words) ?? /(say|do) (\w+)\s*$/.exec(words) ?? [];
     asked.push(number);
     const done = messages.at(-1)?.role === "tool";
     response.writeHead(200, { "content-type": "text/event-stream" });

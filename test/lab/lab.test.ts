@@ -9,7 +9,7 @@ describe("the daemon between Telegram, Discord and a model", () => {
   beforeAll(buildProgram);
 
   it("loses nothing and doubles nothing when it is killed", { timeout: 120_000 }, async () => {
-    const points = ["after tool start", "after send"];
+    const points = ["after tool start", "after send", "after occurrence", "after cron accept"];
     const report = await runLab({ seed: 7, kills: points.length, points });
     expect(report).toMatchObject({ violations: [], evidence: [] });
     expect(report.messages).toBeGreaterThan(6);

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Lab, LabReport } from "../../src/cli/selftest.js";
 import { audit, labelledRepeats, type Said, toldFor } from "./audit.js";
+import { clockChat, clockFaults, clockPoints, plantJob } from "./clock.js";
 import {
   awaitDeath,
   configure,
@@ -34,6 +35,7 @@ export const killPoints: Lab["killPoints"] = [
   "after store",
   "before send",
   "after send",
+  ...clockPoints,
 ];
 
 /** Killed at any moment, not at a point. */
@@ -83,12 +85,23 @@ async function oneHouse(
   onKill: (point: string) => void,
 ): Promise<HouseReport> {
   const place = mkdtempSync(join(tmpdir(), "nanogate-lab-"));
-  const [telegram, discord, model] = await Promise.all([openFakeTelegram(), startFakeDiscord(), openFakeModel()]);
+  const [telegram, discord, model] = await Promise.all([
+    openFakeTelegram({ chats: [{ id: clockChat }] }),
+    startFakeDiscord(),
+    openFakeModel(),
+  ]);
   const fakes = { telegram, discord, model };
   let broken = false;
   try {
+    const home = join(place, "home");
+    configure(home, fakes);
+    const plantedAt = plantJob(home);
     const { said, oddEnds } = await liveAndDie(place, seed, plan, fakes, signal, onKill);
-    const violations = [...oddEnds, ...(await audit(join(place, "home"), said, fakes, plan.length))];
+    const violations = [
+      ...oddEnds,
+      ...(await audit(home, said, fakes, plan.length)),
+      ...(await clockFaults(home, plantedAt, fakes)),
+    ];
     broken = violations.length > 0;
     if (broken) keepEvidence(place, { seed, plan, violations, said }, fakes);
     return {
@@ -123,7 +136,6 @@ async function liveAndDie(
   const said: Said[] = [];
   const oddEnds: string[] = [];
   let alive: Daemon | undefined;
-  configure(home, fakes);
 
   const start = (kill?: string): Daemon => {
     signal?.throwIfAborted();
