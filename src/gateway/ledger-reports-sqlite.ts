@@ -43,8 +43,8 @@ export function createSqliteReports({ sql, durably, now, event }: SqliteReportsP
       return sql(`SELECT * FROM inbox ${where} ORDER BY id DESC LIMIT ?`).all(limit).map(entryOf);
     },
     async summary() {
-      const rows = sql("SELECT coalesce(outcome, 'open') AS outcome, count(*) AS count FROM inbox GROUP BY 1").all();
-      const outcomes = Object.fromEntries(rows.map(({ outcome, count }) => [String(outcome), Number(count)]));
+      const rows = sql("SELECT outcome, count(*) AS count FROM inbox GROUP BY outcome").all();
+      const outcomes = Object.fromEntries(rows.map(({ outcome, count }) => [String(outcome ?? "open"), Number(count)]));
       const unsent = sql("SELECT count(*) AS count FROM outbox WHERE state IN ('held', 'pending', 'sending')").get();
       const oldest = sql("SELECT min(received_at) AS at FROM inbox WHERE outcome IS NULL").get()?.["at"] ?? undefined;
       return {

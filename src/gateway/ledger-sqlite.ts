@@ -179,8 +179,9 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
         return { kind: kind as Outcome["kind"], ...(reason && { reason: String(reason) }) };
       },
       async lastChat(channels) {
+        // The plus keeps SQLite from sorting all that was ever said there: looked at from the newest on, it is found at once.
         const row = sql(
-          `SELECT channel, chat FROM inbox WHERE channel IN (SELECT value FROM json_each(?1))
+          `SELECT channel, chat FROM inbox WHERE +channel IN (SELECT value FROM json_each(?1))
            AND NOT EXISTS (SELECT 1 FROM json_each(?2) WHERE substr(platform_id, 1, length(value)) = value)
            ORDER BY id DESC LIMIT 1`,
         ).get(JSON.stringify(channels), JSON.stringify(ownIds));
