@@ -4,6 +4,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { chat } from "./chat.js";
+import { cron } from "./cron.js";
 import { grow } from "./grow.js";
 import { type Bench, isMet, type Outcome } from "./harness.js";
 import { many } from "./many.js";
@@ -11,7 +12,7 @@ import { open } from "./open.js";
 import { save } from "./save.js";
 import { turn } from "./turn.js";
 
-const benches: readonly Bench[] = [save, grow, open, many, turn, chat];
+const benches: readonly Bench[] = [save, grow, open, many, turn, chat, cron];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -56,8 +56,10 @@ export const isPausing = ({ attempt, notBefore }: OpenOccurrence, now: number): 
 
 export function createRuns({ book, runner, ran, jobOf, tell, atOnce, now, log }: RunsParts): Runs {
   let waiting: readonly OpenOccurrence[] = [];
-  /** By job: one at a time of each. */
+  /** By job: one at a time of each, until its outcome is written down. */
   const flying = new Map<string, Promise<void>>();
+  /** Those of them that still run. What is only to be written down keeps nobody waiting. */
+  const running = new Set<string>();
   /** Ended here, and perhaps still in somebody's list. */
   const over = new Set<string>();
   /** Could not be handed over; not before. */
@@ -79,20 +81,24 @@ export function createRuns({ book, runner, ran, jobOf, tell, atOnce, now, log }:
     over.add(runIdOf(occurrence));
   };
 
-  const settle = async (occurrence: OpenOccurrence): Promise<void> => {
+  const resultOf = async (occurrence: OpenOccurrence, job: Job | undefined): Promise<RunEnd> => {
     const { signal } = stopped;
+    if (!(await runner.begun(occurrence))) {
+      if (!job) return { kind: "skipped", by: "removed" };
+      const isOld = now() - occurrence.dueAt > Math.max(job.policy.graceMs, onTimeMs);
+      if (isOld && occurrence.attempt === 1) return { kind: "skipped", by: "grace" };
+      const result = await runner.start(occurrence, job, signal);
+      if (result) return result;
+    }
+    return runner.ended(occurrence, signal);
+  };
+
+  const settle = async (occurrence: OpenOccurrence): Promise<void> => {
     const startedAt = now();
     const job = jobOf(occurrence.job)?.job;
-    let result: RunEnd | undefined;
-    if (!(await runner.begun(occurrence))) {
-      if (!job) return end(occurrence, { kind: "skipped", by: "removed" }, startedAt);
-      const age = startedAt - occurrence.dueAt;
-      if (age > Math.max(job.policy.graceMs, onTimeMs) && occurrence.attempt === 1) {
-        return end(occurrence, { kind: "skipped", by: "grace" }, startedAt);
-      }
-      result = await runner.start(occurrence, job, signal);
-    }
-    result ??= await runner.ended(occurrence, signal);
+    const result = await resultOf(occurrence, job);
+    running.delete(occurrence.job);
+    startMore();
     if (result.kind === "skipped") return end(occurrence, result, startedAt);
     if (result.kind === "ok") return end(occurrence, { kind: occurrence.late ? "late" : "ran" }, startedAt);
     const { reason, again } = result;
@@ -115,9 +121,11 @@ export function createRuns({ book, runner, ran, jobOf, tell, atOnce, now, log }:
       })
       .finally(() => {
         flying.delete(occurrence.job);
+        running.delete(occurrence.job);
         startMore();
       });
     flying.set(occurrence.job, flight);
+    running.add(occurrence.job);
   };
 
   const mayStart = (occurrence: OpenOccurrence): boolean => {
@@ -131,7 +139,7 @@ export function createRuns({ book, runner, ran, jobOf, tell, atOnce, now, log }:
   const startMore = (): void => {
     if (stopped.signal.aborted) return;
     for (const occurrence of waiting) {
-      if (flying.size >= atOnce) return;
+      if (running.size >= atOnce) return;
       if (mayStart(occurrence)) begin(occurrence);
     }
   };
