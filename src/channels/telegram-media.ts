@@ -8,6 +8,7 @@ import { type Api, GrammyError } from "grammy";
 import type { Message } from "grammy/types";
 import { replaceFile } from "../util/atomic-write.js";
 import { openDownload } from "../util/download.js";
+import { withOwnSignal } from "../util/own-signal.js";
 import type { ChannelWorld } from "./channel.js";
 import { mayPass, withoutToken } from "./telegram-failures.js";
 
@@ -26,7 +27,8 @@ export type Attachment = {
 /** The words for it in the text, and its path if it was saved. */
 export type Saved = { readonly marker: string; readonly path?: string };
 
-export type SaveFile = (file: Attachment, signal: AbortSignal) => Promise<Saved>;
+/** `moves` is told whenever it gets on: who waits for a file hears nothing else of Telegram, and is not deaf for that. */
+export type SaveFile = (file: Attachment, moves: () => void, signal: AbortSignal) => Promise<Saved>;
 
 type FileFields = {
   readonly file_id: string;
@@ -62,7 +64,9 @@ export function attachmentsOf(message: Message): readonly Attachment[] {
 /** Telegram hands out no larger files to bots. */
 const mostBytes = 20 * 1024 * 1024;
 const sideBySide = 8;
-const timeoutMs = 60_000;
+/** Nothing may come for so long, and all of it may take so long. */
+const silenceMs = 60_000;
+const longestMs = 300_000;
 /** Waits before the second and the third try. */
 const waitsMs = [1000, 3000];
 
@@ -77,13 +81,14 @@ export type MediaParts = {
 export function createMedia({ api, token, apiRoot, agent, world }: MediaParts): SaveFile {
   const slots = new Semaphore(sideBySide);
 
-  const download = async (file: Attachment, path: string, signal: AbortSignal): Promise<void> => {
+  const download = async (file: Attachment, path: string, moves: () => void, signal: AbortSignal): Promise<void> => {
     const { file_path: place = "" } = await api.getFile(file.id, signal as never);
     const url = new URL(`${apiRoot}/file/bot${token}/${place}`);
-    const body = await openDownload(url, { agent, timeoutMs, signal });
+    const body = await openDownload(url, { agent, timeoutMs: silenceMs, signal });
     await replaceFile(path, async (handle) => {
       let bytes = 0;
       for await (const chunk of body) {
+        moves();
         bytes += chunk.length;
         if (bytes > mostBytes) throw new Error("it is larger than Telegram said");
         await handle.write(chunk);
@@ -91,11 +96,14 @@ export function createMedia({ api, token, apiRoot, agent, world }: MediaParts): 
     });
   };
 
-  const patiently = async (file: Attachment, path: string, signal: AbortSignal): Promise<void> => {
+  const patiently = async (file: Attachment, path: string, moves: () => void, signal: AbortSignal): Promise<void> => {
+    const once = (own: AbortSignal): Promise<void> => download(file, path, moves, own);
     for (let attempt = 0; ; attempt++) {
       try {
-        return await slots.runExclusive(() => download(file, path, signal));
+        return await slots.runExclusive(() => withOwnSignal(signal, longestMs, once));
       } catch (error) {
+        // One file that does not come must not cut off everybody who writes: soon the message goes on without it.
+        moves();
         const wait = waitsMs[attempt];
         if (signal.aborted || wait === undefined || (error instanceof GrammyError && !mayPass(error))) throw error;
         await world.sleep(wait, signal);
@@ -103,7 +111,7 @@ export function createMedia({ api, token, apiRoot, agent, world }: MediaParts): 
     }
   };
 
-  return async function save(file, signal) {
+  return async function save(file, moves, signal) {
     const label = file.name ?? "";
     const unsaved = (why: string): Saved => ({ marker: `[${file.kind}: ${label === "" ? "" : `${label} - `}${why}]` });
     if ((file.size ?? 0) > mostBytes) return unsaved("too large (over 20 MB)");
@@ -111,7 +119,7 @@ export function createMedia({ api, token, apiRoot, agent, world }: MediaParts): 
     try {
       // The name is the same for the same file: a message that comes again finds it here.
       const there = await stat(path).catch(() => undefined);
-      if (!there || (file.size !== undefined && there.size !== file.size)) await patiently(file, path, signal);
+      if (!there || (file.size !== undefined && there.size !== file.size)) await patiently(file, path, moves, signal);
       return { marker: `[${file.kind}: ${path}]`, path };
     } catch (error) {
       // Stopped is not failed: the message will come again, with its file.

@@ -79,7 +79,7 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
     const { id, from, sender, quote, attachments } = draft;
     // Whether a stranger is answered is not decided here; but nothing is fetched for one.
     const files = link.mayEnter(from, sender)
-      ? await Promise.all(attachments.map((file) => save(file, signal)))
+      ? await Promise.all(attachments.map((file) => save(file, () => link.alive(), signal)))
       : attachments.map(({ kind }) => ({ marker: `[${kind}]`, path: undefined }));
     const parts = [quote, draft.text, ...files.map(({ marker }) => marker)].filter((part) => part !== "");
     return {

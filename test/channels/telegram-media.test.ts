@@ -2,7 +2,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { hearAll, openHouse, photo } from "../support/telegram-house.js";
+import { hearAll, type House, openHouse, photo } from "../support/telegram-house.js";
 
 describe("a file", () => {
   it.each([
@@ -75,6 +75,17 @@ describe("a file", () => {
     expect(other.texts()).toEqual(["see\n[image: download failed]"]);
     expect(await readdir(other.folder)).toEqual([]);
     expect(other.warnings.join()).not.toContain(other.fake.token);
+  });
+
+  it("that does not come is no sign that Telegram is gone", async () => {
+    const signs: number[] = [];
+    const house: House = await openHouse({ accept: async () => void signs.push(house.signsOfLife()) });
+    house.fake.fail("file", { kind: "die" }, { kind: "die" }, { kind: "die" });
+    house.fake.file("f", Buffer.from("x"));
+    house.fake.say(1, "", { photo: photo("f") });
+    await hearAll(house);
+    // Who we are, what was said, and each try: never so long without a sign that somebody would cut it off.
+    expect(signs).toEqual([5]);
   });
 
   it("that is there already is not fetched again", async () => {
