@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { createJobStore } from "../src/cron/job-store.js";
-import type { OpenOccurrence } from "../src/cron/occurrences.js";
 import { createScheduler } from "../src/cron/scheduler.js";
 import { openSqliteLedger } from "../src/gateway/ledger-sqlite.js";
 import { atMost, type Bench, median, milliseconds, percentile } from "./harness.js";
@@ -64,7 +63,7 @@ async function measure(home: string, jobs: number, due: number) {
   const begun: number[] = [];
   let decidedMs = 0;
   let dueSince = 0;
-  const begin = async (_: OpenOccurrence): Promise<undefined> => {
+  const begin = async (): Promise<undefined> => {
     begun.push(performance.now() - dueSince);
     return undefined;
   };
