@@ -37,6 +37,8 @@ export type WorkParts = PersistParts & {
 /** A message that has brought the process down so often is given up. */
 const maxAttempts = 3;
 const typingEveryMs = 4000;
+/** Node takes a longer time for none at all. */
+const longestTimerMs = 2 ** 31 - 1;
 
 const told = {
   dead: "I am sorry, something about this message makes me fail again and again. I have put it aside; please try to say it differently.",
@@ -128,7 +130,8 @@ export function createWork(parts: WorkParts) {
   const thought = async (item: Item, steps: readonly Step[], stop: AbortSignal): Promise<FinishedTurn | undefined> => {
     const { limitMs } = item.message;
     const limit = new AbortController();
-    const timer = limitMs === undefined ? undefined : setTimeout(() => limit.abort(new TookTooLong(limitMs)), limitMs);
+    const tooLong = (ms: number): void => limit.abort(new TookTooLong(ms));
+    const timer = limitMs === undefined ? undefined : setTimeout(tooLong, Math.min(limitMs, longestTimerMs), limitMs);
     const signal = AbortSignal.any([stop, limit.signal]);
     const before = steps.findLast((step) => step.kind === "shown")?.receipt;
     const preview = openPreview(item, before, (step) => noted(item, step));

@@ -53,6 +53,26 @@ describe("a message that arrives", () => {
     await house.close();
   });
 
+  it("may be given more time than a timer knows", async () => {
+    const thinking = gate();
+    const house = await openHouse({ model: [() => thinking.wait.then(() => ({ text: "ok" }))] });
+    const from = { channel: "fake", chat: "ann" };
+    await house.gateway.accept({
+      id: "1",
+      from,
+      sender: ["ann"],
+      text: "hi",
+      media: [],
+      limitMs: 100 * 24 * 3_600_000,
+    });
+    await vi.waitUntil(() => house.requests.length === 1);
+    await new Promise((done) => setTimeout(done, 20));
+    thinking.open();
+    await house.settle();
+    expect(house.heard).toEqual(["ann: ok"]);
+    await house.close();
+  });
+
   it("of one chat waits its turn, of another does not (003-15)", async () => {
     const first = gate();
     let asked = 0;
