@@ -23,7 +23,7 @@ export function createSqliteHandles({ sql, durably, now }: SqliteTables): Handle
     },
     async create(chat, id) {
       const at = stamp(now());
-      durably("handle", () => {
+      await durably("handle", () => {
         sql("INSERT INTO sessions (id, chat_id, message_count, created_at, updated_at) VALUES (?, ?, 0, ?, ?)").run(
           plain(id),
           plain(chat),
@@ -44,7 +44,7 @@ export function createSqliteHandles({ sql, durably, now }: SqliteTables): Handle
       });
     },
     async expire(id) {
-      durably("handle", () => {
+      await durably("handle", () => {
         sql("DELETE FROM sessions WHERE id = ?").run(plain(id));
         sql("DELETE FROM session_marks WHERE id = ?").run(plain(id));
       });

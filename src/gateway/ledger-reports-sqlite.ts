@@ -14,11 +14,8 @@ export function createSqliteReports({ sql, durably, now, event }: SqliteReportsP
 
   return {
     note(item, what, detail) {
-      try {
-        event(item.id, what, detail);
-      } catch {
-        // Nothing depends on it.
-      }
+      // Nobody waits for it, and nothing depends on it.
+      durably("note", () => event(item.id, what, detail)).catch(() => {});
     },
     async trace(id) {
       // Telegram's ids are `chat/message`; people know the second half.
@@ -58,7 +55,7 @@ export function createSqliteReports({ sql, durably, now, event }: SqliteReportsP
     async retry(trace) {
       const row = find(trace);
       if (!row || (row["outcome"] !== "failed" && row["outcome"] !== "dead")) return false;
-      durably("retry", () => {
+      await durably("retry", () => {
         const item = Number(row["id"]);
         const unsent = sql("SELECT 1 FROM outbox WHERE item = ? AND state = 'failed' LIMIT 1").get(item);
         const turn = sql("SELECT outcome FROM turns WHERE item = ?").get(item);
@@ -81,7 +78,7 @@ export function createSqliteReports({ sql, durably, now, event }: SqliteReportsP
     async discard(trace) {
       const row = find(trace);
       if (!row || row["outcome"] === "answered" || row["outcome"] === "silent") return false;
-      durably("discard", () => {
+      await durably("discard", () => {
         const item = Number(row["id"]);
         sql("UPDATE inbox SET outcome = 'silent', reason = 'discarded by the owner', finished_at = ? WHERE id = ?").run(
           now(),

@@ -1,5 +1,6 @@
 /** The tables of the ledger, and how an older file becomes a current one. */
 import { UserError } from "../util/errors.js";
+import type { Durably } from "./group-commit.js";
 
 export type Row = Record<string, string | number | null>;
 export type Statement = {
@@ -14,7 +15,7 @@ export type SqliteTables = {
   /** A statement, prepared once. */
   readonly sql: (text: string) => Statement;
   /** One transaction, with a place to die before and after it. */
-  readonly durably: <T>(point: string, work: () => T) => T;
+  readonly durably: Durably;
   readonly now: () => number;
 };
 

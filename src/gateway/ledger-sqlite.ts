@@ -15,6 +15,7 @@ import {
   storable,
   turnDetail,
 } from "./ledger-rows.js";
+import { createGroupCommit } from "./group-commit.js";
 import { createSqliteHandles } from "./handles-sqlite.js";
 import { createPresence, explainDamage, explainOpening } from "./ledger-file.js";
 import { type Database, handleTables, migrate, refuseNewer, type Statement } from "./ledger-schema.js";
@@ -60,25 +61,7 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
     return statement;
   };
 
-  /** One transaction, with a place to die before and after it. */
-  const durably = <T>(point: string, work: () => T): T => {
-    reach(`before ${point}`);
-    db.exec("BEGIN IMMEDIATE");
-    let result: T;
-    try {
-      result = work();
-      db.exec("COMMIT");
-    } catch (error) {
-      try {
-        db.exec("ROLLBACK");
-      } catch {
-        // On a full or failing disk SQLite has rolled back by itself.
-      }
-      throw error;
-    }
-    reach(`after ${point}`);
-    return result;
-  };
+  const { durably, idle } = createGroupCommit(db, reach);
 
   const dataVersion = (): unknown => db.prepare("PRAGMA data_version").get()?.["data_version"];
   let knownVersion = dataVersion();
@@ -146,7 +129,7 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
           return { id, trace, session, message, receivedAt, attempts: 0 };
         };
         try {
-          return isKnown(...ids) ? "repeat" : durably("accept", store);
+          return isKnown(...ids) ? "repeat" : await durably("accept", store);
         } catch (error) {
           throw explainDamage(file, error);
         }
@@ -191,7 +174,7 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
 
     journal: {
       async begin(item) {
-        const attempt = durably("begin", () => {
+        const attempt = await durably("begin", () => {
           if (isOver(item.id)) return undefined;
           sql("UPDATE inbox SET attempts = attempts + 1 WHERE id = ?").run(item.id);
           const count = Number(sql("SELECT attempts FROM inbox WHERE id = ?").get(item.id)?.["attempts"]);
@@ -209,7 +192,7 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
         };
       },
       async keep(item, step) {
-        durably(step.kind === "row" ? "step" : "tool start", () => {
+        await durably(step.kind === "row" ? "step" : "tool start", () => {
           sql(
             "INSERT INTO steps (item, number, step) SELECT ?1, coalesce(max(number), 0) + 1, ?2 FROM steps WHERE item = ?1",
           ).run(item.id, storable(step));
@@ -232,7 +215,7 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
         });
       },
       async appended(item) {
-        durably("appended", () => {
+        await durably("appended", () => {
           if (isOver(item.id)) return;
           sql("UPDATE turns SET appended = 1 WHERE item = ?").run(item.id);
           sql("UPDATE outbox SET state = 'pending' WHERE item = ? AND state = 'held'").run(item.id);
@@ -241,7 +224,7 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
         });
       },
       async release(item) {
-        durably("release", () => {
+        await durably("release", () => {
           sql("UPDATE inbox SET attempts = max(attempts - 1, 0) WHERE id = ?").run(item.id);
           event(item.id, "broken off");
         });
@@ -250,7 +233,7 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
 
     outbox: {
       async add(messages, item) {
-        durably("add", () => addParts(messages, item?.id ?? null, "pending"));
+        await durably("add", () => addParts(messages, item?.id ?? null, "pending"));
       },
       async next(channel, chat) {
         const row = sql(
@@ -315,7 +298,7 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
         ).all(before);
         const due = await occurrences.sweep(before);
         if (old.length + said.length === 0) return due;
-        durably("sweep", () => {
+        await durably("sweep", () => {
           usage.forgetOld();
           for (const { id } of old) {
             sql("INSERT OR IGNORE INTO seen SELECT channel, platform_id, chat FROM inbox WHERE id = ?").run(id);
@@ -331,6 +314,7 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
     },
 
     async close() {
+      await idle();
       if (!readOnly) db.exec("PRAGMA wal_checkpoint(PASSIVE)");
       db.close();
     },

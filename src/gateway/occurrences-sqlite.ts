@@ -60,7 +60,7 @@ export function createSqliteOccurrences({ sql, durably, now }: SqliteTables): Oc
     marks: async () => marks(),
 
     async decide(decisions) {
-      durably("occurrence", () => {
+      await durably("occurrence", () => {
         const at = now();
         for (const { job, name, through, timing, planned, listed, runs, skipped } of decisions) {
           for (const { dueAt, late } of runs) {
@@ -155,7 +155,7 @@ export function createSqliteOccurrences({ sql, durably, now }: SqliteTables): Oc
     async sweep(before) {
       const rows = superfluous(before);
       if (rows.length === 0) return 0;
-      durably("sweep", () => {
+      await durably("sweep", () => {
         for (const { job, due_at: at, how, until } of rows) {
           sql("DELETE FROM occurrences WHERE job = ? AND due_at = ? AND how = ?").run(job, at, how);
           if (how === "scheduled") sql("UPDATE marks SET swept = max(swept, ?) WHERE job = ?").run(until, job);

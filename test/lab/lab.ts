@@ -31,6 +31,7 @@ export const killPoints: Lab["killPoints"] = [
     `before ${what}`,
     `after ${what}`,
   ]),
+  "before commit",
   "before store",
   "after store",
   "before send",

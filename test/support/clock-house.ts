@@ -48,6 +48,9 @@ class Killed extends Error {}
 
 type Run = { readonly overAt: number; readonly end: RunEnd };
 
+/** More than anybody writes one after the other. */
+const turnsToSettle = 4;
+
 export async function openClockHouse(options: ClockHouseOptions = {}) {
   const file = join(options.folder ?? temporaryFolder(), "ledger.sqlite");
   const time = { now: options.start ?? Date.UTC(2026, 0, 1), zone: "UTC" };
@@ -129,8 +132,8 @@ export async function openClockHouse(options: ClockHouseOptions = {}) {
         isMoving = waiters.delete(waiter);
         waiter.wake();
       }
-      // Nothing here waits for anything but its turn.
-      await new Promise((done) => setImmediate(done));
+      // Nothing here waits for anything but its turn, and for the ledger, a turn for each change.
+      for (let turn = 0; turn < turnsToSettle; turn++) await new Promise((done) => setImmediate(done));
     }
   };
 

@@ -11,6 +11,7 @@ const twice = ["step", "sending", "send", "sent"];
 export const drillPoints = [
   ...once.flatMap((what) => [`before ${what}`, `after ${what}`]),
   ...twice.flatMap((what) => [`before ${what}`, `after ${what}`].flatMap((point) => [point, `${point} #2`])),
+  ...Array.from({ length: 11 }, (_, at) => `before commit #${at + 1}`),
 ];
 
 export async function drill(place: string, mutant: Pick<HouseOptions, "mutate" | "store"> = {}): Promise<string[]> {

@@ -16,7 +16,7 @@ export function handTime(start = Date.UTC(2026, 0, 1)): HandTime {
   let passed = 0;
   const asleep = new Set<{ readonly until: number; readonly wake: () => void }>();
   const breathe = async (): Promise<void> => {
-    for (let turn = 0; turn < 5; turn++) await new Promise((done) => setImmediate(done));
+    for (let turn = 0; turn < 20; turn++) await new Promise((done) => setImmediate(done));
   };
   return {
     now: () => now,
