@@ -124,9 +124,9 @@ export function ledger(now: number): LedgerEntry[] {
 
 export function traceOf({ receivedAt: at, outcome, platformId, channel }: LedgerEntry): TraceEvent[] {
   const events: readonly (readonly [number, string, string])[] = [
-    [0, "received, stored", `${channel} ${platformId}`],
+    [0, "received", `${channel} ${platformId}`],
     [1, "queued", "behind 1"],
-    [840, "begun", "attempt 1"],
+    [840, "attempt", "1"],
     [2110, "model answered", "calls list_dir"],
     [2112, "tool started", "list_dir"],
     [2380, "tool finished", "list_dir"],

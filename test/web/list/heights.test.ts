@@ -75,3 +75,11 @@ describe("what is on the screen", () => {
     expect([anchor, topOf(heights, anchor, 300)]).toEqual(["end", 2100]);
   });
 });
+
+describe("rows without any height", () => {
+  it("are drawn with their neighbour, so that they can grow", () => {
+    const heights = createHeights(10, 50);
+    for (const row of [2, 3, 4]) heights.measure(row, 0);
+    expect(rangeOf(heights, { top: 100, height: 100 }, 0).from).toBe(2);
+  });
+});

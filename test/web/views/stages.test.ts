@@ -1,12 +1,12 @@
 /** The life of a message as stages. */
 import { describe, expect, it } from "vitest";
-import { spansOf, stageOf, stagesOf } from "../../../web/src/views/messages/stages.js";
+import { spansOf, stageOf, stagesOf, wordsOf } from "../../../web/src/views/messages/stages.js";
 
 const events = (...whats: string[]) => whats.map((what, at) => ({ at: at * 100, what, detail: "" }));
 const states = (outcome: "answered" | "failed" | undefined, ...whats: string[]): string[] =>
   stagesOf({ outcome }, events(...whats)).map(({ state }) => state);
 
-const begun = ["received, stored", "begun", "model answered"];
+const begun = ["received", "attempt", "model answered"];
 
 describe("the stages of a message", () => {
   it("are done, or were not needed", () => {
@@ -19,15 +19,7 @@ describe("the stages of a message", () => {
   });
 
   it("say where it failed", () => {
-    expect(states("failed", "received, stored", "begun")).toEqual([
-      "done",
-      "done",
-      "failed",
-      "open",
-      "open",
-      "open",
-      "open",
-    ]);
+    expect(states("failed", "received", "attempt")).toEqual(["done", "done", "failed", "open", "open", "open", "open"]);
   });
 
   it("count the tools once each", () => {
@@ -39,9 +31,15 @@ describe("the stages of a message", () => {
     expect(stageOf({ at: 0, what: "tool finished", detail: "" })).toBe("tools");
   });
 
+  it("are called as in the terminal", () => {
+    expect(wordsOf({ at: 0, what: "received", detail: "telegram 7" }).what).toBe("received, stored");
+    expect(wordsOf({ at: 0, what: "attempt", detail: "2" })).toEqual({ what: "begun", detail: "attempt 2" });
+    expect(wordsOf({ at: 0, what: "saved", detail: "" }).what).toBe("saved");
+  });
+
   it("take their share of the time", () => {
     expect(
-      spansOf(events("received, stored", "begun", "saved")).map(({ since, start, share }) => [since, start, share]),
+      spansOf(events("received", "attempt", "saved")).map(({ since, start, share }) => [since, start, share]),
     ).toEqual([
       [0, 0, 0],
       [100, 0, 0.5],

@@ -5,7 +5,7 @@
 import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { createHeights } from "./heights.js";
-import { type Anchor, anchorOf, type Range, rangeOf, topOf, type View } from "./window.js";
+import { type Anchor, anchorOf, type Range, rangeOf, topOf } from "./window.js";
 
 export type VirtualListProps = {
   /** Another list begins at its end again. */
@@ -23,6 +23,8 @@ export type VirtualListProps = {
 
 /** So far beyond the screen rows are drawn already. */
 const beyond = 600;
+/** After such a pause nobody is scrolling any more. */
+const restMs = 120;
 
 export function VirtualList(props: VirtualListProps) {
   const { id, count, label, guess, row, onRange, toEnd = 0, onEnd } = props;
@@ -30,25 +32,29 @@ export function VirtualList(props: VirtualListProps) {
   const inner = useRef<HTMLDivElement>(null);
   const heights = useRef(createHeights(count, guess));
   const anchor = useRef<Anchor>("end");
-  const view = useRef<View>({ top: 0, height: 0 });
+  /** Where the box has been scrolled to, and how high it is. */
+  const view = useRef({ top: 0, height: 0 });
+  /** Set while somebody scrolls: to move the box then would stop it in the middle of its movement. */
+  const scrolling = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const [, setTick] = useState(0);
   const draw = useCallback(() => setTick((tick) => tick + 1), []);
 
   const known = useRef({ id, toEnd });
-  if (known.current.id !== id) {
-    heights.current = createHeights(count, guess);
-    anchor.current = "end";
-  }
-  if (known.current.toEnd !== toEnd) anchor.current = "end";
+  if (known.current.id !== id) heights.current = createHeights(count, guess);
+  if (known.current.id !== id || known.current.toEnd !== toEnd) anchor.current = "end";
   known.current = { id, toEnd };
   heights.current.resize(count);
 
   const top = topOf(heights.current, anchor.current, view.current.height);
   const range = rangeOf(heights.current, { top, height: view.current.height }, beyond);
+  // While somebody scrolls, the rows are laid where the box is, not where they belong.
+  const drift = scrolling.current === undefined ? 0 : view.current.top - top;
 
   /** Measures what is drawn; true if something is not as high as it was thought to be. */
   const measure = useCallback((): boolean => {
     let isOff = false;
+    // What is not shown has no height at all.
+    if (!box.current?.clientHeight) return isOff;
     for (const child of inner.current?.children ?? []) {
       const index = Number((child as HTMLElement).dataset["index"]);
       if (heights.current.measure(index, child.getBoundingClientRect().height) !== 0) isOff = true;
@@ -60,12 +66,13 @@ export function VirtualList(props: VirtualListProps) {
     const element = box.current;
     if (!element) return;
     if (view.current.height !== element.clientHeight) {
-      view.current = { ...view.current, height: element.clientHeight };
+      view.current.height = element.clientHeight;
       draw();
     } else if (measure()) draw();
+    if (scrolling.current !== undefined) return;
     const wanted = topOf(heights.current, anchor.current, view.current.height);
     if (Math.abs(element.scrollTop - wanted) >= 1) element.scrollTop = wanted;
-    view.current = { ...view.current, top: element.scrollTop };
+    view.current.top = element.scrollTop;
   });
 
   const isAtEnd = anchor.current === "end";
@@ -76,33 +83,54 @@ export function VirtualList(props: VirtualListProps) {
     const [element, content] = [box.current, inner.current];
     if (!element || !content) return undefined;
     const observer = new ResizeObserver(() => {
-      view.current = { ...view.current, height: element.clientHeight };
+      view.current.height = element.clientHeight;
       measure();
       draw();
     });
     observer.observe(element);
     observer.observe(content);
-    return () => observer.disconnect();
+    return () => {
+      observer.disconnect();
+      clearTimeout(scrolling.current);
+    };
   }, [draw, measure]);
+
+  const rest = (): void => {
+    clearTimeout(scrolling.current);
+    scrolling.current = undefined;
+    draw();
+  };
 
   const scrolled = (): void => {
     const element = box.current;
     if (!element || Math.abs(element.scrollTop - view.current.top) < 1) return;
+    const before = topOf(heights.current, anchor.current, view.current.height);
+    const past = scrolling.current === undefined ? 0 : view.current.top - before;
+    clearTimeout(scrolling.current);
+    scrolling.current = setTimeout(rest, restMs);
     view.current = { top: element.scrollTop, height: element.clientHeight };
-    anchor.current = anchorOf(heights.current, view.current);
+    anchor.current = anchorOf(heights.current, { ...view.current, top: Math.max(0, element.scrollTop - past) });
     draw();
+  };
+
+  /** To both ends at once: a long way would otherwise be scrolled, and measured, bit by bit. */
+  const pressed = (event: KeyboardEvent): void => {
+    if (event.target !== box.current || (event.key !== "Home" && event.key !== "End")) return;
+    event.preventDefault();
+    anchor.current = event.key === "End" ? "end" : { row: 0, past: 0 };
+    rest();
   };
 
   const rows = Array.from({ length: range.to - range.from }, (_, at) => range.from + at);
   return (
     // A scrolling box has to be reachable by keyboard.
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <div class="virtual" ref={box} onScroll={scrolled} tabIndex={0} role="feed" aria-label={label}>
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex, jsx-a11y/no-noninteractive-element-interactions
+    <div class="virtual" ref={box} onScroll={scrolled} onKeyDown={pressed} tabIndex={0} role="feed" aria-label={label}>
       <div class="virtual-space" style={{ height: `${heights.current.total}px` }}>
         <div
           class="virtual-rows"
           ref={inner}
-          style={{ transform: `translateY(${heights.current.offset(range.from)}px)` }}
+          style={{ transform: `translateY(${heights.current.offset(range.from) + drift}px)` }}
         >
           {rows.map((index) => (
             <div key={index} data-index={index} class="virtual-row">

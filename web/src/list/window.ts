@@ -5,9 +5,13 @@ export type View = { readonly top: number; readonly height: number };
 /** From the first row to draw up to and without `to`. */
 export type Range = { readonly from: number; readonly to: number };
 
+const mostFlat = 50;
+
 export function rangeOf(heights: Heights, { top, height }: View, beyond: number): Range {
   if (heights.count === 0) return { from: 0, to: 0 };
-  const from = heights.at(Math.max(0, top - beyond));
+  let from = heights.at(Math.max(0, top - beyond));
+  // Rows without any height are at no place; they are drawn with their neighbour, or they could never grow.
+  for (let more = 0; more < mostFlat && from > 0 && heights.of(from - 1) === 0; more++) from--;
   return { from, to: heights.at(top + height + beyond) + 1 };
 }
 

@@ -8,7 +8,8 @@ export type Stage = { readonly name: StageName; readonly state: StageState; read
 
 const signs: readonly (readonly [StageName, RegExp])[] = [
   ["received", /^received/],
-  ["stored", /stored/],
+  // It is in the ledger, or nobody would know of it.
+  ["stored", /^received/],
   ["queued", /^queued/],
   ["model", /^model/],
   ["tools", /^tool started/],
@@ -36,6 +37,12 @@ export function stagesOf({ outcome }: Pick<LedgerEntry, "outcome">, events: read
             : "open";
     return { name, state, times };
   });
+}
+
+/** What an event is called where people read it. */
+export function wordsOf({ what, detail }: TraceEvent): { readonly what: string; readonly detail: string } {
+  if (what === "received") return { what: "received, stored", detail };
+  return what === "attempt" ? { what: "begun", detail: `attempt ${detail}` } : { what, detail };
 }
 
 /** How long after the first event each one came, and how long it took until the next. */

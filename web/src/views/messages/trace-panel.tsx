@@ -10,7 +10,7 @@ import { Icon } from "../../ui/icon.js";
 import { Badge, ProblemNote, Skeleton } from "../../ui/parts.js";
 import { useLoaded } from "../../ui/use-loaded.js";
 import { outcomeTone, outcomeWord } from "./outcome.js";
-import { spansOf, type Stage, stagesOf, stageOf } from "./stages.js";
+import { spansOf, type Stage, stagesOf, stageOf, wordsOf } from "./stages.js";
 
 export type TraceProps = { readonly trace: string; readonly pulse: number; readonly onActed: () => void };
 
@@ -74,8 +74,8 @@ export function TracePanel({ trace, pulse, onActed }: TraceProps) {
               <span class="timeline-bar" aria-hidden="true">
                 <i style={{ left: `${start * 100}%`, width: `${share * 100}%` }} />
               </span>
-              <span class="timeline-what">{event.what}</span>
-              <span class="timeline-detail">{event.detail}</span>
+              <span class="timeline-what">{wordsOf(event).what}</span>
+              <span class="timeline-detail">{wordsOf(event).detail}</span>
             </li>
           ))}
         </ol>
