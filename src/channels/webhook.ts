@@ -29,7 +29,7 @@ export const webhook = defineChannel({
   settings: section({
     secret: text().check(z.minLength(16, "must have at least 16 characters: whoever knows it may speak to the bot")),
     host: z.prefault(text(), "127.0.0.1"),
-    port: z.prefault(whole(0), 18791),
+    port: z.prefault(whole(0, 65_535), 18791),
     url: z.prefault(maybeText(), ""),
     allowFrom: z.prefault(textList(), []),
   }),
