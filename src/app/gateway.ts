@@ -13,6 +13,7 @@ import { createLanes } from "../gateway/lanes.js";
 import { openSqliteLedger } from "../gateway/ledger-sqlite.js";
 import { createUpkeep } from "../gateway/upkeep.js";
 import { createSplit } from "../gateway/work.js";
+import { createAuth } from "../http/auth.js";
 import { listen } from "../http/server.js";
 import { keyOf, type Outbound } from "../message.js";
 import { errorCode, reasonOf, UserError } from "../util/errors.js";
@@ -22,6 +23,7 @@ import type { World } from "../world.js";
 import { openChannels } from "./channels.js";
 import { createCron } from "./cron.js";
 import { createHttpDoor } from "./http-door.js";
+import { openHttpKeys } from "./http-keys.js";
 import { openJobs } from "./jobs.js";
 import { createLocalChannel, localDoors } from "./local-channel.js";
 import { createOutgoing } from "./outgoing.js";
@@ -167,7 +169,10 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
     now,
     reach,
   });
+  const keys = await openHttpKeys(settings);
+  const auth = createAuth({ tokens: keys.tokens, now });
   const door = createHttpDoor({
+    auth,
     settings,
     app,
     gateway,
@@ -185,6 +190,8 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
     modelName: app.modelName,
     channels: [...supervised.keys()],
     status: health.status,
+    /** Where the token lies that other machines need. */
+    tokenFile: keys.file,
     /** Runs until the signal aborts, then finishes or journals what is under way. Throws if a channel cannot be saved. */
     async run(signal: AbortSignal, { started, ready }: Milestones): Promise<void> {
       const intake = new AbortController();
@@ -192,7 +199,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
         fatal = (reason) => reject(new UserError(reason, "The supervisor of this process should start it again."));
       });
       const guard = settings.gateway;
-      const server = await listen(settings.gateway, { health, guard, openDoor: door.open, log }).catch(
+      const server = await listen(settings.gateway, { health, guard, auth, openDoor: door.open, log }).catch(
         (error: unknown) => {
           throw cannotListen(error, settings.gateway);
         },
@@ -204,6 +211,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
         host: settings.gateway.host,
         port,
         startedAt,
+        ...(keys.ownKey !== undefined && { key: keys.ownKey }),
       });
       const all = [...supervised.values(), upkeep, cron].map((one) => one.run(intake.signal));
       started(port);

@@ -9,6 +9,7 @@ import type { Gateway } from "../gateway/gateway.js";
 import type { Health } from "../gateway/health.js";
 import type { Ledger } from "../gateway/ledger.js";
 import type { Live } from "../gateway/live.js";
+import type { Auth } from "../http/auth.js";
 import { asDriver, openStore } from "../session/open.js";
 import type { SessionStore } from "../session/store.js";
 import { findPackage } from "../util/package-root.js";
@@ -25,6 +26,7 @@ export type HttpDoorParts = {
   readonly health: Pick<Health, "status">;
   /** What the page shows and changes of the clock. */
   readonly clock: { readonly jobs: Pick<JobStore, "list" | "enable" | "remove">; readonly zone?: string };
+  readonly auth: Auth;
   readonly now: () => number;
   readonly log: Log;
 };

@@ -5,7 +5,7 @@ import type { Told } from "../http/asking.js";
 import { keyOf } from "../message.js";
 import { errorCode, UserError } from "../util/errors.js";
 import type { Answer, Conversation, ConversationParts } from "./conversation.js";
-import { addressOf, type Asked } from "./running.js";
+import { addressOf, type Asked, keyOf as ownKeyOf } from "./running.js";
 
 type Running = Extract<Asked, { kind: "running" }>;
 
@@ -33,7 +33,7 @@ export function openRemote(parts: ConversationParts, { running, status }: Runnin
   const post = async (text: string, id: string, on: (told: Told) => void): Promise<void> => {
     const answer = await world.fetch(`${address}/api/turns`, {
       method: "POST",
-      headers: { "content-type": "application/json" },
+      headers: { "content-type": "application/json", ...ownKeyOf(running) },
       body: JSON.stringify({ session, text, id }),
       signal: closed.signal,
     });
@@ -47,7 +47,10 @@ export function openRemote(parts: ConversationParts, { running, status }: Runnin
   /** What is said when nobody has asked. */
   const listen = async (): Promise<void> => {
     const place = encodeURIComponent(keyOf(from));
-    const answer = await world.fetch(`${address}/api/events?session=${place}`, { signal: closed.signal });
+    const answer = await world.fetch(`${address}/api/events?session=${place}`, {
+      signal: closed.signal,
+      headers: ownKeyOf(running),
+    });
     for await (const event of eventsOf<News | Said>(answer)) {
       if (!("message" in event) || event.message.kind !== "text") continue;
       const { answers, text } = event.message;

@@ -10,6 +10,8 @@ export type Running = {
   readonly host: string;
   readonly port: number;
   readonly startedAt: string;
+  /** Lets the owner's commands in, where a token is needed. */
+  readonly key?: string;
 };
 
 const askMs = 5000;
@@ -19,7 +21,10 @@ const fileOf = (home: string): string => join(home, "state", "gateway.json");
 /** Returns how to take it back. */
 export async function announce(home: string, running: Running): Promise<() => Promise<void>> {
   await mkdir(join(home, "state"), { recursive: true });
-  await replaceFile(fileOf(home), (file) => writeFile(file, `${JSON.stringify(running)}\n`));
+  await replaceFile(fileOf(home), async (file) => {
+    await file.chmod(0o600);
+    await writeFile(file, `${JSON.stringify(running)}\n`);
+  });
   return () => rm(fileOf(home), { force: true });
 }
 
@@ -35,7 +40,7 @@ export async function askGateway(home: string, fetch: World["fetch"], patienceMs
   if (!running) return { kind: "none" };
   const signal = AbortSignal.timeout(patienceMs);
   try {
-    const answer = await fetch(`${addressOf(running)}/status`, { signal });
+    const answer = await fetch(`${addressOf(running)}/status`, { signal, headers: keyOf(running) });
     const status = (await answer.json()) as Status;
     // The file may be from before a power cut, and the port somebody else's by now.
     return status.pid === running.pid ? { kind: "running", running, status } : { kind: "none" };
@@ -43,6 +48,10 @@ export async function askGateway(home: string, fetch: World["fetch"], patienceMs
     return signal.aborted ? { kind: "mute", running } : { kind: "none" };
   }
 }
+
+/** What a request of the owner's commands carries. */
+export const keyOf = ({ key }: Running): Record<string, string> =>
+  key === undefined ? {} : { authorization: `Bearer ${key}` };
 
 async function readRunning(home: string): Promise<Running | undefined> {
   try {

@@ -33,9 +33,15 @@ export async function runGateway(self: Command, terminal: Terminal): Promise<num
   return exit.ok;
 }
 
+type Greeted = {
+  readonly modelName: string;
+  readonly channels: readonly string[];
+  readonly tokenFile: string | undefined;
+};
+
 function greeting(
   terminal: Terminal,
-  { modelName, channels }: { readonly modelName: string; readonly channels: readonly string[] },
+  { modelName, channels, tokenFile }: Greeted,
   home: string,
   address: string,
 ): string {
@@ -47,6 +53,7 @@ function greeting(
     `${styled(terminal, "bold", "nanogate")} is running: ${modelName}; ${on}.`,
     `  home    ${home}`,
     `  health  ${address}/readyz`,
+    ...(tokenFile === undefined ? [] : [`  token   ${tokenFile} (needed to come in; keep it to yourself)`]),
     "",
     `  ${command("chat")}talk to it in the terminal`,
     channels.length === 0

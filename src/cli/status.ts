@@ -23,7 +23,8 @@ export async function showStatus(
   if (found.kind === "none") {
     throw new NotFound(`No gateway is running on ${home}.`, "Start it with `nanogate gateway`.");
   }
-  if (options.json) return terminal.out(JSON.stringify({ home, ...found.running, ...found.status }));
+  const { key: _, ...running } = found.running;
+  if (options.json) return terminal.out(JSON.stringify({ home, ...running, ...found.status }));
   terminal.out(inWords(terminal, home, found.status, Date.now()));
 }
 

@@ -85,6 +85,13 @@ export const configSchema = section({
     /** Names the door is known by besides its address, and pages that may speak to it. */
     names: z._default(textList(), []),
     origins: z._default(textList(), []),
+    /** Empty: where one is needed, it is made at the first start and kept in state/http-token. */
+    token: z._default(
+      maybeText().check(
+        z.refine((token) => token === "" || /^\S{16,}$/.test(token), "must have 16 characters or more, and no spaces"),
+      ),
+      "",
+    ),
     heartbeat: optionalSection({
       enabled: z._default(flag(), true),
       intervalS: z._default(whole(1), 1800),

@@ -2,12 +2,12 @@
 import { getRequestListener } from "@hono/node-server";
 import type { RequestListener } from "node:http";
 import { Hono } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import { addEditorRoutes, type EditorParts } from "./editor-routes.js";
 import { createEventStreams, type DoorApp } from "./event-stream.js";
 import { addJobRoutes, type JobParts } from "./job-routes.js";
 import { addLedgerRoutes, type LedgerParts } from "./ledger-routes.js";
 import { addLiveRoutes, type LiveParts } from "./live-routes.js";
+import { addLoginRoutes, type LoginParts } from "./login-routes.js";
 import { addMemoryRoutes, type MemoryParts } from "./memory-routes.js";
 import { addOpenAiRoutes, type OpenAiParts } from "./openai-routes.js";
 import { addOpenApiRoute, type OpenApiParts } from "./openapi.js";
@@ -19,6 +19,7 @@ export type DoorParts = Omit<
     JobParts &
     LedgerParts &
     LiveParts &
+    LoginParts &
     MemoryParts &
     OpenAiParts &
     OpenApiParts &
@@ -26,9 +27,6 @@ export type DoorParts = Omit<
     SessionParts,
   "openStream"
 >;
-
-/** A few pictures of the largest size; whoever sends more wants the memory of this machine. */
-const mostBytes = 64 * 1024 * 1024;
 
 export function createDoor(parts: DoorParts): RequestListener {
   const listener = getRequestListener(createRoutes(parts).fetch, { overrideGlobalObjects: false });
@@ -38,12 +36,6 @@ export function createDoor(parts: DoorParts): RequestListener {
 export function createRoutes(given: DoorParts): DoorApp {
   const parts = { ...given, openStream: createEventStreams() };
   const app: DoorApp = new Hono();
-  app.use(
-    bodyLimit({
-      maxSize: mostBytes,
-      onError: (context) => context.json({ error: `A request may have ${mostBytes / 1024 / 1024} MB at most.` }, 413),
-    }),
-  );
   addLiveRoutes(app, parts);
   addEditorRoutes(app, parts);
   addOpenAiRoutes(app, parts);
@@ -53,6 +45,7 @@ export function createRoutes(given: DoorParts): DoorApp {
   addMemoryRoutes(app, parts);
   addJobRoutes(app, parts);
   addOpenApiRoute(app, parts);
+  addLoginRoutes(app, parts);
   app.notFound((context) => context.json({ error: `There is nothing at ${context.req.path}.` }, 404));
   app.onError((error, context) => {
     parts.log.warn(`${context.req.method} ${context.req.path}: ${error.message}`, { error });

@@ -24,15 +24,24 @@ export const isLoopback = (host: string): boolean =>
 export function createGuard({ host, names, origins }: GuardSettings) {
   const known = new Set([...loopback, host, ...names].map((name) => name.toLowerCase()));
 
-  return function refusal(headers: IncomingHttpHeaders): Refusal | undefined {
+  /** `here`: the address of this machine that the request came to. By that number it may be called. */
+  return function refusal(headers: IncomingHttpHeaders, here = ""): Refusal | undefined {
     const asked = headers.host ?? "";
-    if (!known.has(nameOf(asked))) {
+    const name = nameOf(asked);
+    if (!known.has(name) && (name === "" || name !== here.replace(/^::ffff:/, ""))) {
       return { code: 421, error: `This is not ${asked}. Add the name to gateway.names if it is meant to be.` };
     }
     const { origin } = headers;
     const isOwn = origin === undefined || origin === `http://${asked}` || origin === `https://${asked}`;
-    if (isOwn || origins.includes(origin)) return undefined;
-    return { code: 403, error: `Pages of ${origin} may not speak to this. Add it to gateway.origins if they should.` };
+    if (origin !== undefined && (isOwn || origins.includes(origin))) return undefined;
+    // A browser does not say where a picture or a script is wanted, but it does say that it is another site.
+    const { "sec-fetch-site": site, "sec-fetch-mode": mode } = headers;
+    const isForeign = (site === "cross-site" || site === "same-site") && mode !== "navigate";
+    if (isOwn && !isForeign) return undefined;
+    return {
+      code: 403,
+      error: `Pages of ${origin ?? "other sites"} may not speak to this. Add them to gateway.origins if they should.`,
+    };
   };
 }
 

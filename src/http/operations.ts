@@ -222,6 +222,16 @@ export const operations: readonly Operation[] = [
     query: { days: "30, at most 400" },
     answer: json(schemas.usageList),
   },
+  {
+    method: "post",
+    path: "/api/login",
+    tag: "page",
+    summary: "Sets a cookie for whoever has the token",
+    body: schemas.login,
+    answer: done,
+    refusals: refused(400, 401),
+  },
+  { method: "post", path: "/api/logout", tag: "page", summary: "Removes the cookie", answer: done },
   { method: "get", path: "/openapi.json", tag: "health", summary: "This document", answer: json(anything) },
   {
     method: "get",

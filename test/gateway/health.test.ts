@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createHealth } from "../../src/gateway/health.js";
+import { createAuth } from "../../src/http/auth.js";
 import { listen } from "../../src/http/server.js";
 import { createLanes } from "../../src/gateway/lanes.js";
 import { openSqliteLedger } from "../../src/gateway/ledger-sqlite.js";
@@ -29,7 +30,9 @@ async function openHealth(...states: ChannelStatus["state"][]) {
   });
   const guard = { host: "127.0.0.1", names: [], origins: [] };
   const openDoor = async () => (_: IncomingMessage, response: ServerResponse) => void response.writeHead(404).end("{}");
-  const server = await listen({ host: "127.0.0.1", port: 0 }, { health, guard, openDoor, log: { warn: () => {} } });
+  const auth = createAuth({ tokens: [], now: () => 0 });
+  const log = { warn: () => {} };
+  const server = await listen({ host: "127.0.0.1", port: 0 }, { health, guard, auth, openDoor, log });
   onTestFinished(async () => {
     health.close();
     await server.close();

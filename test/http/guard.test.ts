@@ -25,6 +25,34 @@ describe("the guard", () => {
     expect(code({ host, origin: "null" })).toBe(403);
   });
 
+  it("lets in who asks for the very address the request came to, and for no other", () => {
+    const at = (host: string, here: string): number | undefined => refusal({ host }, here)?.code;
+    expect(at("192.168.1.5:18790", "192.168.1.5")).toBeUndefined();
+    expect(at("192.168.1.5", "::ffff:192.168.1.5")).toBeUndefined();
+    expect(at("[fe80::1]:80", "fe80::1")).toBeUndefined();
+    expect(at("192.168.1.6", "192.168.1.5")).toBe(421);
+    expect(at("", "")).toBe(421);
+  });
+
+  it("refuses pictures and scripts that a page of another site wants to have, and follows a link from there", () => {
+    const host = "localhost:18790";
+    for (const site of ["cross-site", "same-site"]) {
+      expect(code({ host, "sec-fetch-site": site, "sec-fetch-mode": "no-cors" })).toBe(403);
+      expect(code({ host, "sec-fetch-site": site, "sec-fetch-mode": "navigate" })).toBeUndefined();
+    }
+    expect(code({ host, "sec-fetch-site": "same-origin", "sec-fetch-mode": "cors" })).toBeUndefined();
+    expect(code({ host, "sec-fetch-site": "none", "sec-fetch-mode": "navigate" })).toBeUndefined();
+    const form = {
+      host,
+      "sec-fetch-site": "cross-site",
+      "sec-fetch-mode": "navigate",
+      origin: "https://evil.example.org",
+    };
+    expect(code(form)).toBe(403);
+    const known = { host, "sec-fetch-site": "cross-site", "sec-fetch-mode": "cors", origin: "https://app.example.org" };
+    expect(code(known)).toBeUndefined();
+  });
+
   it("knows what is this machine", () => {
     expect(["127.0.0.1", "127.8.8.8", "::1", "localhost"].every(isLoopback)).toBe(true);
     expect(

@@ -58,6 +58,8 @@ describe("the document", () => {
     await ok("GET /api/memory/{id}", { id });
     await ok("POST /api/memory/{id}/undo", { id });
     await ok("GET /api/usage");
+    await ok("POST /api/login", {}, { body: { token: "any, where none is needed" } });
+    await ok("POST /api/logout");
     await ok("GET /api/occurrences");
     for (const path of ["openapi.json", "healthz", "readyz", "status", "metrics"]) await ok(`GET /${path}`);
 

@@ -14,7 +14,6 @@ describe("GET /api/overview", () => {
     expect(found).toMatchObject({
       ready: true,
       channels: [],
-      lanes: { lanes: 0 },
       ledger: { outcomes: { answered: 1 } },
     });
     expect(found.model).toContain("test-model");

@@ -3,10 +3,13 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { createMemoryFiles } from "../../src/agent/memory-files.js";
 import { createFence } from "../../src/agent/tools/fence.js";
+import type { Live, Viewer } from "../../src/gateway/live.js";
 import type { Overview } from "../../src/http/api.js";
+import { createAuth } from "../../src/http/auth.js";
+import type { GuardSettings } from "../../src/http/guard.js";
 import { createConversations } from "../../src/http/conversations.js";
 import { createDoor, type DoorParts } from "../../src/http/door.js";
-import { listen } from "../../src/http/server.js";
+import { type HttpParts, listen } from "../../src/http/server.js";
 import { openStore } from "../../src/session/open.js";
 import { type HouseOptions, openHouse } from "./house.js";
 
@@ -22,10 +25,13 @@ const overview: Overview = {
   eventLoopDelayMs: 0,
 };
 
-export type DoorOptions = HouseOptions & Pick<DoorParts, "clock">;
+export type DoorOptions = HouseOptions &
+  Pick<DoorParts, "clock"> &
+  Pick<HttpParts, "maxConnections"> & { readonly guard?: Partial<GuardSettings>; readonly tokens?: readonly string[] };
 
 export async function openDoor(options: DoorOptions = {}) {
   const house = await openHouse(options);
+  const auth = createAuth({ tokens: options.tokens ?? [], now: () => Date.now() });
   const store = openStore({ workspace: house.folder });
   const memory = {
     folder: join(house.folder, "memory"),
@@ -35,7 +41,19 @@ export async function openDoor(options: DoorOptions = {}) {
     log: { warn: (message: string) => void house.warnings.push(message) },
     moveCursor: async () => {},
   };
-  const { gateway, ledger, live, delivery } = house;
+  const { gateway, ledger, delivery } = house;
+  const watching = new Set<Viewer>();
+  const live: Live = {
+    ...house.live,
+    watch(viewer) {
+      const stop = house.live.watch(viewer);
+      watching.add(viewer);
+      return () => {
+        watching.delete(viewer);
+        stop();
+      };
+    },
+  };
   const log = { warn: (message: string) => void house.warnings.push(message) };
   const server = await listen(
     { host: "127.0.0.1", port: 0 },
@@ -43,7 +61,9 @@ export async function openDoor(options: DoorOptions = {}) {
       health: {
         answer: async (path) => (path === "/healthz" ? { code: 200, type: "text/plain", body: "ok" } : undefined),
       },
-      guard: { host: "127.0.0.1", names: [], origins: [] },
+      guard: { host: "127.0.0.1", names: [], origins: [], ...options.guard },
+      auth,
+      ...(options.maxConnections !== undefined && { maxConnections: options.maxConnections }),
       openDoor: async () =>
         createDoor({
           live,
@@ -51,6 +71,7 @@ export async function openDoor(options: DoorOptions = {}) {
           outcomeOf: async (id) => (await ledger.reports.trace(id))?.entry.outcome,
           delivery,
           localDoors: ["fake"],
+          auth,
           modelName: "test/scripted",
           version: "0.0.0",
           mediaOf: (door) => join(house.folder, "media", door),
@@ -76,6 +97,8 @@ export async function openDoor(options: DoorOptions = {}) {
   return {
     house,
     url,
+    /** How many look on. */
+    watching: (): number => watching.size,
     post: (path: string, body: unknown, init: RequestInit = {}): Promise<Response> =>
       fetch(`${url}${path}`, { method: "POST", body: typeof body === "string" ? body : JSON.stringify(body), ...init }),
   };
