@@ -9,10 +9,11 @@ import { grow } from "./grow.js";
 import { type Bench, isMet, type Outcome } from "./harness.js";
 import { many } from "./many.js";
 import { open } from "./open.js";
+import { rotation } from "./rotation.js";
 import { save } from "./save.js";
 import { turn } from "./turn.js";
 
-const benches: readonly Bench[] = [save, grow, open, many, turn, chat, cron];
+const benches: readonly Bench[] = [save, grow, open, many, turn, chat, cron, rotation];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
