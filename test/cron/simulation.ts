@@ -23,10 +23,10 @@ function jobsOf(zone: string, number: number, years: number): Job[] {
   return [
     cron("night", "30 2 * * *", { misfire }),
     cron("week", "45 1 * * 0", { misfire: "all", graceMs: 3 * day }),
-    cron("work", "0 9 * * 1-5", { overlap: "wait", retries: 2 }),
+    cron("work", "0 9 * * 1,4", { overlap: "wait", retries: 2 }),
     aJob({
-      id: `${number}-daily`,
-      schedule: { kind: "every", everyMs: day },
+      id: `${number}-every`,
+      schedule: { kind: "every", everyMs: 47 * hour },
       createdAtMs: start + number * minute,
       policy: { ...usualPolicy, retries: number % 2 },
     }),
@@ -96,6 +96,7 @@ export async function simulate({ seed, zones, years, folder }: Years) {
     start,
     jobs,
     nextOf: timeline.next,
+    turns: 1,
     runs(id) {
       ran.set(id, (ran.get(id) ?? 0) + 1);
       const end =
@@ -129,7 +130,7 @@ export async function simulate({ seed, zones, years, folder }: Years) {
     const soonest = Math.min(...house.jobs().map((job) => timeline.next(job)(time.now) ?? Infinity));
     const next = Math.min(soonest, house.nextEnd() ?? Infinity, time.now + day);
     await house.tickAt(random.below(8) === 0 ? time.now + random.below(20 * minute) : next + random.below(3) * 1000);
-    if (random.below(30) === 0) dieAfter = 1 + random.below(12);
+    if (random.below(60) === 0) dieAfter = 1 + random.below(12);
     if (died === "") return;
     [died, dieAfter] = ["", Infinity];
     await house.kill();

@@ -42,6 +42,8 @@ export type ClockHouseOptions = {
   readonly reach?: (point: string) => void;
   readonly atOnce?: number;
   readonly nextOf?: (job: Job, zone: string) => Next;
+  /** How many turns everybody gets after a tick; with few of them the next tick comes in between. */
+  readonly turns?: number;
 };
 
 class Killed extends Error {}
@@ -133,7 +135,8 @@ export async function openClockHouse(options: ClockHouseOptions = {}) {
         waiter.wake();
       }
       // Nothing here waits for anything but its turn, and for the ledger, a turn for each change.
-      for (let turn = 0; turn < turnsToSettle; turn++) await new Promise((done) => setImmediate(done));
+      for (let turn = 0; turn < (options.turns ?? turnsToSettle); turn++)
+        await new Promise((done) => setImmediate(done));
     }
   };
 
