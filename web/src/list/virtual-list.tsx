@@ -123,9 +123,17 @@ export function VirtualList(props: VirtualListProps) {
 
   const rows = Array.from({ length: range.to - range.from }, (_, at) => range.from + at);
   return (
-    // A scrolling box has to be reachable by keyboard.
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex, jsx-a11y/no-noninteractive-element-interactions
-    <div class="virtual" ref={box} onScroll={scrolled} onKeyDown={pressed} tabIndex={0} role="feed" aria-label={label}>
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- two keys more than any box that scrolls
+    <div
+      class="virtual"
+      ref={box}
+      onScroll={scrolled}
+      onKeyDown={pressed}
+      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls, so it has to be reachable
+      tabIndex={0}
+      role="region"
+      aria-label={label}
+    >
       <div class="virtual-space" style={{ height: `${heights.current.total}px` }}>
         <div
           class="virtual-rows"

@@ -10,8 +10,10 @@ import { RowView } from "../../transcript/row-view.js";
 import { Icon } from "../../ui/icon.js";
 import { IconButton, ProblemNote, Skeleton } from "../../ui/parts.js";
 import { type Conversation, stopPrefix } from "../conversations.js";
+import { picturesIn } from "../images.js";
 import { titleOf } from "../open-chats.js";
 import type { Turn } from "../turns.js";
+import { Announcer } from "./announcer.js";
 import { Composer } from "./composer.js";
 import { TurnView } from "./turn-view.js";
 import { Welcome } from "./welcome.js";
@@ -22,6 +24,7 @@ export function Column({ session, isCurrent, isAlone }: ColumnProps) {
   const { conversations, outbox, chats, api } = usePage();
   const conversation = conversations.of(session);
   const [toEnd, setToEnd] = useState(0);
+  const [dropped, setDropped] = useState<readonly File[]>([]);
   // At once: nobody may forget the conversation between its being drawn and its being looked at.
   useLayoutEffect(() => conversations.look(session), [conversations, session]);
   useTitle(conversation);
@@ -46,12 +49,19 @@ export function Column({ session, isCurrent, isAlone }: ColumnProps) {
   };
 
   return (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- a button takes pictures, too
     <section
       class="column"
       ref={element}
       aria-label={title}
       data-current={isCurrent}
       onFocusIn={() => chats.focus(session)}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        // Otherwise the browser would leave the page to show the file.
+        event.preventDefault();
+        setDropped(picturesIn(event.dataTransfer));
+      }}
     >
       <header class="column-head">
         <h2 title={session}>{title}</h2>
@@ -74,6 +84,7 @@ export function Column({ session, isCurrent, isAlone }: ColumnProps) {
         actions={actions}
         ask={send}
       />
+      <Announcer conversation={conversation} />
       <div class="column-foot">
         {!isLocal(session) && (
           <p class="column-note">
@@ -84,6 +95,7 @@ export function Column({ session, isCurrent, isAlone }: ColumnProps) {
           label={`Message to ${title}`}
           isBusy={conversation.isBusy.value}
           isFocused={isCurrent}
+          dropped={dropped}
           send={send}
           stop={stop}
         />

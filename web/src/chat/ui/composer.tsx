@@ -10,6 +10,8 @@ export type ComposerProps = {
   readonly label: string;
   readonly isBusy: boolean;
   readonly isFocused: boolean;
+  /** Pictures that were dropped anywhere on the conversation. */
+  readonly dropped: readonly File[];
   readonly send: (text: string, images: readonly string[]) => void;
   readonly stop: () => void;
 };
@@ -18,7 +20,7 @@ const mostPictures = 8;
 /** A model wants words with a picture. */
 const pictureWords = "Please look at this.";
 
-export function Composer({ label, isBusy, isFocused, send, stop }: ComposerProps) {
+export function Composer({ label, isBusy, isFocused, dropped, send, stop }: ComposerProps) {
   const [text, setText] = useState("");
   const [images, setImages] = useState<readonly string[]>([]);
   const [chosen, setChosen] = useState(0);
@@ -66,6 +68,10 @@ export function Composer({ label, isBusy, isFocused, send, stop }: ComposerProps
     }
   };
 
+  useEffect(() => {
+    if (dropped.length > 0) void add(dropped);
+  }, [dropped]);
+
   const takeFrom = (data: DataTransfer | null, event: Event): void => {
     const files = picturesIn(data);
     if (files.length === 0) return;
@@ -93,14 +99,7 @@ export function Composer({ label, isBusy, isFocused, send, stop }: ComposerProps
   };
 
   return (
-    // Dropping is a second way; the button beside the text is the first.
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
-    <form
-      class="composer"
-      onSubmit={(event) => (event.preventDefault(), submit())}
-      onDragOver={(event) => event.preventDefault()}
-      onDrop={(event) => takeFrom(event.dataTransfer, event)}
-    >
+    <form class="composer" onSubmit={(event) => (event.preventDefault(), submit())}>
       <span class="off-screen" role="status">
         {found.length > 0 && `${found.length} commands, choose with the arrow keys`}
       </span>

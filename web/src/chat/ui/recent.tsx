@@ -8,6 +8,7 @@ import { fromNow, plainLine } from "../../ui/format.js";
 import { Icon } from "../../ui/icon.js";
 import { IconButton } from "../../ui/parts.js";
 import { useLoaded } from "../../ui/use-loaded.js";
+import { useSettled } from "../../ui/use-settled.js";
 import { titleOf } from "../open-chats.js";
 
 const shown = 14;
@@ -54,7 +55,8 @@ export function RecentSheet() {
 function RecentList({ isPlain }: { readonly isPlain: boolean }) {
   const { api, chats, conversations } = usePage();
   const path = pathOf("api/sessions", { limit: shown });
-  const { value } = useLoaded((signal) => api.get<SessionList>(path, signal), "recent", conversations.pulse.value);
+  const pulse = useSettled(conversations.pulse.value, 300);
+  const { value } = useLoaded((signal) => api.get<SessionList>(path, signal), "recent", pulse);
   if (value?.sessions.length === 0) return <p class="recent-none">Conversations appear here.</p>;
   const { open, current } = chats.state.value;
   return (

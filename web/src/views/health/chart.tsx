@@ -81,7 +81,7 @@ function optionsOf(
       y: { range: (_, __, most) => [0, Math.max(most * 1.1, 1e-6)] },
     },
     axes: [
-      { ...axis, grid: { show: false }, size: 30, space: 72, values: isBars ? dayLabels : clockLabels },
+      { ...axis, grid: { show: false }, size: 34, gap: 8, space: 90, values: isBars ? dayLabels : clockLabels },
       {
         ...axis,
         size: 58,
