@@ -63,8 +63,9 @@ describe("a completion", () => {
   it("can be traced by its id, like any message", async () => {
     const { say, url } = await openClient({ answers: [says("hello")] });
     const { id } = await say("hi");
-    const { entry } = (await (await fetch(`${url}/api/messages/${id}`)).json()) as { entry: object };
-    expect(entry).toMatchObject({ channel: "api", chat: "default", text: "hi", outcome: "answered" });
+    const look = async (): Promise<unknown> => (await fetch(`${url}/api/messages/${id}`)).json();
+    const entry = { channel: "api", chat: "default", text: "hi", outcome: "answered" };
+    await expect.poll(look).toMatchObject({ entry });
   });
 
   it("belongs to the conversation of its user, or session_id, or to one for all", async () => {
