@@ -75,6 +75,17 @@ export const ending = (item: Item, outcome: Outcome, messages: readonly Outbound
   outcome,
 });
 
+/** The message that the beginning of the answer is in, if it was shown. */
+const shownIn = (steps: readonly Step[]): string | undefined =>
+  steps.findLast((step) => step.kind === "shown")?.receipt;
+
+/** No half answer stays beside what the turn has come to. */
+function inPlaceOf(replaces: string | undefined, turn: FinishedTurn): FinishedTurn {
+  const [first, ...rest] = turn.messages;
+  if (replaces === undefined || first?.kind !== "text") return turn;
+  return { ...turn, messages: [{ ...first, replaces }, ...rest] };
+}
+
 export function createWork(parts: WorkParts) {
   const { ledger, channels, delivery, agent, live, settings, now, sleep, log, reach } = parts;
   const { journal, outbox } = ledger;
@@ -133,8 +144,7 @@ export function createWork(parts: WorkParts) {
     const tooLong = (ms: number): void => limit.abort(new TookTooLong(ms));
     const timer = limitMs === undefined ? undefined : setTimeout(tooLong, Math.min(limitMs, longestTimerMs), limitMs);
     const signal = AbortSignal.any([stop, limit.signal]);
-    const before = steps.findLast((step) => step.kind === "shown")?.receipt;
-    const preview = openPreview(item, before, (step) => noted(item, step));
+    const preview = openPreview(item, shownIn(steps), (step) => noted(item, step));
     let turn: FinishedTurn | undefined;
     try {
       turn = await think(item, steps, preview, signal);
@@ -144,9 +154,7 @@ export function createWork(parts: WorkParts) {
       clearTimeout(timer);
     }
     const replaces = await preview.end();
-    const [first, ...rest] = turn?.messages ?? [];
-    if (!turn || replaces === undefined || first?.kind !== "text") return turn;
-    return { ...turn, messages: [{ ...first, replaces }, ...rest] };
+    return turn && inPlaceOf(replaces, turn);
   };
 
   const noted = (item: Item, step: Step): Promise<void> =>
@@ -188,7 +196,10 @@ export function createWork(parts: WorkParts) {
     if (known) return { turn: known, again: true, appended };
     const turn =
       attempt > maxAttempts
-        ? ending(item, { kind: "dead", reason: `failed ${maxAttempts} times` }, split(item.message.from, told.dead))
+        ? inPlaceOf(
+            shownIn(steps),
+            ending(item, { kind: "dead", reason: `failed ${maxAttempts} times` }, split(item.message.from, told.dead)),
+          )
         : await thought(item, steps, signal);
     if (!turn) return undefined;
     const state = await write(`The turn of message ${item.trace}`, () => journal.finish(item, turn));

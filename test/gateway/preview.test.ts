@@ -179,4 +179,30 @@ describe("a crash in the middle of an early answer", () => {
     expect([edited, next.heard]).toEqual([["The whole answer."], []]);
     await next.close();
   });
+
+  it("leaves no half answer beside the word that the message was given up", async () => {
+    const { house, screen, shown, becomes } = await openScreen({
+      model: [{ pieces: ["The beginning", gate().wait] }],
+    });
+    await house.say("ann", "hi");
+    await becomes("The beginning");
+    house.kill();
+    const dying = async (folder: string): Promise<void> => {
+      const life = await openHouse({ folder, model: [{ pieces: ["x", gate().wait] }] });
+      await life.gateway.resume();
+      await expect.poll(() => life.requests.length).toBe(1);
+      life.kill();
+    };
+    await dying(house.folder);
+    await dying(house.folder);
+    const next = await openHouse({
+      folder: house.folder,
+      channel: { edit: async (_, { id }, text) => void screen.set(id, text) },
+    });
+    await next.gateway.resume();
+    await next.settle();
+    expect(shown()).toEqual([expect.stringContaining("put it aside")]);
+    expect(await next.outcomes()).toEqual(["hi: dead"]);
+    await next.close();
+  });
 });
