@@ -5,8 +5,8 @@ import type { Row } from "../src/message.js";
 export type Bench = {
   readonly name: string;
   readonly title: string;
-  /** `folder` is the bench's own and is removed afterwards. */
-  readonly run: (folder: string) => Promise<Outcome>;
+  /** `folder` is the bench's own and is removed afterwards. `full`: take the time that the whole of it needs. */
+  readonly run: (folder: string, full: boolean) => Promise<Outcome>;
 };
 
 export type Outcome = {
@@ -47,7 +47,13 @@ export const isMet = ({ actual, kind, limit }: Target): boolean =>
  * microseconds does it `burst` times in a row, each timed: alone it would mostly measure the caches that the contestant
  * before it has left behind.
  */
-export type Contestant = { readonly work: () => unknown; readonly rounds: number; readonly burst?: number };
+export type Contestant = {
+  readonly work: () => unknown;
+  readonly rounds: number;
+  readonly burst?: number;
+  /** Tidies up; not timed. */
+  readonly after?: () => unknown;
+};
 
 /**
  * The milliseconds each contestant needed, round for round. They take turns, so that a noisy moment of the machine hits
@@ -66,6 +72,7 @@ export async function race<Name extends string>(
       if (Math.floor(((round + 1) * contestant.rounds) / rounds) === before) continue;
       for (let time = 0; time < (contestant.burst ?? 1); time++) {
         times[name as Name].push(await milliseconds(contestant.work));
+        await contestant.after?.();
       }
     }
   }

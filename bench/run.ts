@@ -1,10 +1,11 @@
-/** `npm run bench -- [name…] [--json] [--strict]`: runs the benches and says of each target whether it is met. */
+/** `npm run bench -- [name…] [--full] [--json] [--strict]`: runs the benches and says of each target whether it is met. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { chat } from "./chat.js";
 import { cron } from "./cron.js";
+import { gateway } from "./gateway.js";
 import { grow } from "./grow.js";
 import { type Bench, isMet, type Outcome } from "./harness.js";
 import { many } from "./many.js";
@@ -13,11 +14,19 @@ import { rotation } from "./rotation.js";
 import { save } from "./save.js";
 import { turn } from "./turn.js";
 
+<<<<<<< Updated upstream
 const benches: readonly Bench[] = [save, grow, open, many, turn, chat, cron, rotation];
+=======
+const benches: readonly Bench[] = [save, grow, open, many, turn, chat, cron, gateway];
+>>>>>>> Stashed changes
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: "boolean", default: false }, strict: { type: "boolean", default: false } },
+  options: {
+    full: { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+    strict: { type: "boolean", default: false },
+  },
 });
 const chosen = benches.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
 if (chosen.length === 0) {
@@ -36,7 +45,7 @@ const results: (Outcome & { readonly name: string; readonly title: string })[] =
 for (const { name, title, run } of chosen) {
   const folder = join(place, name);
   mkdirSync(folder);
-  const outcome = await run(folder);
+  const outcome = await run(folder, values.full);
   rmSync(folder, { recursive: true });
   results.push({ name, title, ...outcome });
   if (!values.json) printOutcome(`${name}: ${title}`, outcome);
