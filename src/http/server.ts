@@ -68,7 +68,6 @@ export async function listen({ host, port }: { host: string; port: number }, par
       if (Number(request.headers["content-length"] ?? 0) <= mostBytes(path)) proceed();
       const body = await readBody(request, mostBytes(path));
       // What is still to come is read and forgotten, or the client would never hear the answer.
-      if (typeof body === "string") request.resume();
       if (body === "too large") return refuse(response, 413, path, tooLarge(path));
       if (body === "too many")
         return refuse(response, 503, path, "Too much is coming in at once. Try again in a moment.");

@@ -145,6 +145,12 @@ describe("a page of another site", () => {
     expect(response.headers.get("access-control-allow-origin")).toBeNull();
   });
 
+  it("is another one than ours, whose browser need not be told anything", async () => {
+    const { url } = await openDoor();
+    const response = await fetch(`${url}/api/sessions`, { headers: { origin: url } });
+    expect([response.status, response.headers.get("access-control-allow-origin")]).toEqual([200, null]);
+  });
+
   it("is not told that it may ask", async () => {
     const { url } = await openDoor();
     const headers = { ...foreign, "access-control-request-method": "POST" };
