@@ -14,11 +14,7 @@ import { rotation } from "./rotation.js";
 import { save } from "./save.js";
 import { turn } from "./turn.js";
 
-<<<<<<< Updated upstream
-const benches: readonly Bench[] = [save, grow, open, many, turn, chat, cron, rotation];
-=======
-const benches: readonly Bench[] = [save, grow, open, many, turn, chat, cron, gateway];
->>>>>>> Stashed changes
+const benches: readonly Bench[] = [save, grow, open, many, turn, chat, cron, rotation, gateway];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
