@@ -85,7 +85,8 @@ export function openRemote(parts: ConversationParts, { running, status }: Runnin
         signal.removeEventListener("abort", stop);
       }
       if (!finished) throw ended(isTaken);
-      signal.throwIfAborted();
+      // An answer that was faster than the wish to stop it stands.
+      if (finished.turn.outcome.kind === "silent") signal.throwIfAborted();
       return answerOf(finished);
     },
     async close() {

@@ -10,6 +10,7 @@ import { loadSettings, type Settings } from "../config/load.js";
 import { type Fetch, Unreachable } from "../util/ask-server.js";
 import { reasonOf, UserError } from "../util/errors.js";
 import { systemWorld } from "../world.js";
+import { openLedger } from "./open-ledger.js";
 import { backendChecks, needsModel } from "./doctor-backends.js";
 import { exit, styled, type Terminal } from "./terminal.js";
 
@@ -69,6 +70,7 @@ export async function diagnose(home: string, world: DoctorWorld): Promise<Findin
     await sandboxCheck(settings),
     await writable("workspace", settings.workspace),
     await writable("state", join(home, "state")),
+    ...(await ledgerCheck(home)),
     clock.finding(),
     await gatewayCheck(home, world.fetch),
   );
@@ -157,6 +159,18 @@ async function writable(name: string, folder: string): Promise<Finding> {
     return warn(name, `${folder}: only ${Math.round((bavail * bsize) / 1e6)} MB are free`, "Make room on this disk.");
   } catch (error) {
     return { name, state: "fail", detail: reasonOf(error), fix: `Make ${folder} writable for this user.` };
+  }
+}
+
+async function ledgerCheck(home: string): Promise<Finding[]> {
+  try {
+    const ledger = await openLedger({ home }, "look");
+    if (!ledger) return [];
+    const { open, unsent, dead } = await ledger.reports.summary();
+    await ledger.close();
+    return [ok("ledger", `${open} open, ${unsent} to be sent, ${dead} put aside`)];
+  } catch (error) {
+    return [failure("ledger", error)];
   }
 }
 

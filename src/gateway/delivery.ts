@@ -123,7 +123,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     let change: PartChange;
     try {
       reach("before send");
-      const sending: Sending = { ...message, intent: String(part.id), mayRepeat: part.mayRepeat };
+      const sending: Sending = { ...message, intent: intentOf(part), mayRepeat: part.mayRepeat };
       const { id } = await put(channel, sending, stopped.signal);
       reach("after send");
       change = { kind: "sent", receipt: id };
@@ -190,3 +190,6 @@ export function createDelivery(parts: DeliveryParts): Delivery {
 }
 
 const nextLook = (): Promise<void> => new Promise((done) => setTimeout(done, 20));
+
+/** The same at every try, and never that of another message: not even in a ledger that was begun anew. */
+const intentOf = ({ id, createdAt }: Part): string => `${id}-${createdAt}`;

@@ -4,6 +4,7 @@
  */
 import { setMaxListeners } from "node:events";
 import { Mutex } from "async-mutex";
+import { LRUCache } from "lru-cache";
 import { type Inbound, keyOf, type Outbound } from "../message.js";
 import { reasonOf } from "../util/errors.js";
 import type { Access } from "./access.js";
@@ -41,6 +42,9 @@ export const tooManyWaiting = "too many messages waiting";
 
 const busy =
   "I am still busy with your earlier messages and did not take this one. Please send it again a little later.";
+
+/** A stranger is mentioned in the log so often. */
+const strangerMs = 3_600_000;
 
 export function createGateway(parts: GatewayParts): Gateway {
   const { ledger, lanes, delivery, agent, live, settings, log } = parts;
@@ -88,7 +92,8 @@ export function createGateway(parts: GatewayParts): Gateway {
 
   /** An answer that needs no lane. */
   const answer = async (item: Item, outcome: Outcome, text: () => Promise<string>): Promise<void> => {
-    if ((await persist(`The start of message ${item.trace}`, () => journal.begin(item))) === "over") return;
+    const begun = await persist(`The start of message ${item.trace}`, () => journal.begin(item));
+    if (begun === "over") return live.tell(item, { kind: "postponed" });
     const { from, id } = item.message;
     const turn = ending(item, outcome, split(from, await text(), id));
     await persist(`The turn of message ${item.trace}`, () => journal.finish(item, turn));
@@ -127,11 +132,19 @@ export function createGateway(parts: GatewayParts): Gateway {
     return "accepted";
   };
 
+  /** Said once in a while for each: a stranger who does not tire must not fill the log. */
+  const strangers = new LRUCache<string, true>({ max: 1000, ttl: strangerMs });
+  const turnAway = ({ from, sender: [who = "somebody"] }: Inbound): void => {
+    const about = `${keyOf(from)}: ${who}`;
+    if (!strangers.has(about)) log.warn(`${about} is not on the list and was not let in`);
+    strangers.set(about, true, { noUpdateTTL: true });
+  };
+
   return {
     acceptOwn,
     async accept(message) {
       if (parts.access(message.from, message.sender)) await acceptOwn(message);
-      else log.warn(`${keyOf(message.from)}: ${message.sender[0] ?? "somebody"} is not on the list and was not let in`);
+      else turnAway(message);
     },
     async say(messages) {
       await outbox.add(messages);

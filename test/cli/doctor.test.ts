@@ -102,6 +102,14 @@ describe("nanogate doctor", () => {
     expect(states(await diagnose(home, world))["workspace"]).toBe("fail");
   });
 
+  it("sees a ledger that is damaged, and says nothing of one that is not there", async () => {
+    const home = openHome();
+    expect(states(await diagnose(home, world))).not.toHaveProperty("ledger");
+    mkdirSync(join(home, "state"), { recursive: true });
+    writeFileSync(join(home, "state", "ledger.sqlite"), "this is no database, and long enough to be looked at twice");
+    expect(states(await diagnose(home, world))).toMatchObject({ ledger: "fail" });
+  });
+
   it("sees a workspace that is no folder", async () => {
     const home = openHome();
     writeFileSync(join(home, "workspace"), "");
