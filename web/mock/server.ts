@@ -109,6 +109,23 @@ app.post("/api/turns", async (context) => {
   });
 });
 
+const result = "640M\t./photos\n120M\t./videos\n 18M\t./backup.tar.gz";
+const reply = `Three things take nearly all of the space:
+
+| Folder | Size | Last changed |
+|---|---:|---|
+| \`photos\` | 640 MB | yesterday |
+| \`videos\` | 120 MB | in August |
+| \`backup.tar.gz\` | 18 MB | this morning |
+
+The **videos** have not been opened since August. To move them to the external disk:
+
+\`\`\`sh
+rsync -a --remove-source-files videos/ /media/disk/videos/
+\`\`\`
+
+Shall I do that now?`;
+
 let items = 0;
 async function answer({ session, text, id = "x" }: TurnRequest): Promise<void> {
   const from = { channel: "web", chat: session };
@@ -117,15 +134,15 @@ async function answer({ session, text, id = "x" }: TurnRequest): Promise<void> {
   const tell = (event: News["event"]): void => live.tell(item, event);
   tell({ kind: "accepted", text });
   await sleep(600);
+  const command = "du -ah . | sort -rh | head -n 3";
   const call = {
     id: `c${items}`,
     type: "function",
-    function: { name: "list_dir", arguments: '{"path": "."}' },
+    function: { name: "exec", arguments: JSON.stringify({ command }) },
   } as const;
-  tell({ kind: "tool-call", call, hint: "list_dir(.)" });
+  tell({ kind: "tool-call", call, hint: command });
   await sleep(900);
-  tell({ kind: "tool-result", call, result: "notes.md\nphotos\nvideos" });
-  const reply = `You said: *${text}*.\n\nThere are **three** things here:\n\n- notes.md\n- photos\n- videos\n\n\`\`\`sh\nls -la\n\`\`\`\n\nAnything else?`;
+  tell({ kind: "tool-result", call, result });
   for (const word of reply.split(/(?<= )/)) {
     tell({ kind: "text", text: word });
     await sleep(40);
@@ -134,7 +151,7 @@ async function answer({ session, text, id = "x" }: TurnRequest): Promise<void> {
   const rows = [
     { role: "user", content: text, timestamp: time },
     { role: "assistant", content: null, tool_calls: [call], timestamp: time },
-    { role: "tool", tool_call_id: call.id, name: "list_dir", content: "notes.md\nphotos\nvideos", timestamp: time },
+    { role: "tool", tool_call_id: call.id, name: "exec", content: result, timestamp: time },
     { role: "assistant", content: reply, timestamp: time },
   ];
   let known = all.find(({ key }) => key === session);

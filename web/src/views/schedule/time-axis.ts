@@ -4,7 +4,7 @@ export type Span = "hours" | "day" | "week";
 const hour = 3_600_000;
 export const spans: Readonly<Record<Span, number>> = { hours: 6 * hour, day: 24 * hour, week: 168 * hour };
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const clock = new Intl.DateTimeFormat(undefined, { hour: "numeric" });
 const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short" });
 
 /** Whole hours, every sixth hour, or midnights, by the local clock. */
