@@ -38,6 +38,7 @@ export function createHttpDoor({ settings, app, gateway, ledger, health, ...part
     open: async (): Promise<RequestListener> => {
       const { createDoor } = await import("../http/door.js");
       const { createConversations } = await import("../http/conversations.js");
+      const { root, version } = findPackage();
       store = openStore({ workspace: settings.workspace, driver: asDriver(driver), segmentSize, log: parts.log });
       return createDoor({
         ...parts,
@@ -46,7 +47,8 @@ export function createHttpDoor({ settings, app, gateway, ledger, health, ...part
         resume: () => gateway.resume(),
         localDoors,
         modelName: app.modelName,
-        version: findPackage().version,
+        version,
+        pageFolder: join(root, "dist", "web"),
         mediaOf: (door) => join(settings.home, "media", door),
         overview: async () => {
           const { pid: _, ...overview } = await health.status();

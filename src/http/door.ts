@@ -12,6 +12,7 @@ import { addMemoryRoutes, type MemoryParts } from "./memory-routes.js";
 import { addOpenAiRoutes, type OpenAiParts } from "./openai-routes.js";
 import { addOpenApiRoute, type OpenApiParts } from "./openapi.js";
 import { addOverviewRoutes, type OverviewParts } from "./overview-routes.js";
+import { addPageRoutes, type PageParts } from "./page-routes.js";
 import { addSessionRoutes, type SessionParts } from "./session-routes.js";
 
 export type DoorParts = Omit<
@@ -24,6 +25,7 @@ export type DoorParts = Omit<
     OpenAiParts &
     OpenApiParts &
     OverviewParts &
+    PageParts &
     SessionParts,
   "openStream"
 >;
@@ -46,6 +48,7 @@ export function createRoutes(given: DoorParts): DoorApp {
   addJobRoutes(app, parts);
   addOpenApiRoute(app, parts);
   addLoginRoutes(app, parts);
+  addPageRoutes(app, parts);
   app.notFound((context) => context.json({ error: `There is nothing at ${context.req.path}.` }, 404));
   app.onError((error, context) => {
     parts.log.warn(`${context.req.method} ${context.req.path}: ${error.message}`, { error });

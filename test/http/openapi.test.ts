@@ -15,7 +15,7 @@ describe("the document", () => {
   it("names every route, and none that is not there", () => {
     const health = ["/healthz", "/readyz", "/status", "/metrics"];
     const documented = operations.filter(({ path }) => !health.includes(path)).map(name);
-    const routes = createRoutes({ now: () => 0 } as DoorParts).routes.filter(({ method }) => method !== "ALL");
+    const routes = createRoutes({ now: () => 0 } as DoorParts).routes.filter(({ path }) => path !== "/*");
     expect([...new Set(routes.map(name))].sort()).toEqual(documented.sort());
   });
 

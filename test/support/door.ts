@@ -74,6 +74,7 @@ export async function openDoor(options: DoorOptions = {}) {
           auth,
           modelName: "test/scripted",
           version: "0.0.0",
+          pageFolder: join(house.folder, "web"),
           mediaOf: (door) => join(house.folder, "media", door),
           now: () => Date.now(),
           resume: () => gateway.resume(),
