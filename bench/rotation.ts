@@ -42,7 +42,7 @@ export const rotation: Bench = {
       notes: [
         "Handed over: what we give to the backend. Sent: the whole conversation that the backend sends to its model with",
         "each message, without its own prompt. New: the part that does not repeat the request before, which a cache does",
-        "not have. A backend that resumes still sends everything: rotation spares the cache, not the window of the model.",
+        "not have. A backend that resumes still sends everything: what is saved is what is new, not what is sent.",
       ],
     };
   },

@@ -41,9 +41,9 @@ export async function openFakeMessages() {
   });
 
   const note = (session: string, { messages }: Request): void => {
-    const conversation = messages.map(
-      ({ role, content }) => `${role}: ${JSON.stringify(blocksOf(content).filter(isSaid))}`,
-    );
+    const conversation = messages
+      .filter(({ role }) => role !== "system")
+      .map(({ role, content }) => `${role}: ${JSON.stringify(blocksOf(content).filter(isSaid), withoutMarks)}`);
     const before = seen.get(session) ?? [];
     seen.set(session, conversation);
     const length = (texts: readonly string[]): number => Buffer.byteLength(texts.join(""));
@@ -64,7 +64,8 @@ export async function openFakeMessages() {
     const wants = (what: string): boolean =>
       current.includes(`[api ${what}]`) || current.includes(`[api:${resumed ? "resume" : "fresh"} ${what}]`);
     const results = messages.slice(messages.findLastIndex(isPrompt)).flatMap(({ content }) => blocksOf(content));
-    const hasResult = results.some(({ type }) => type === "tool_result");
+    const found = results.findLast(({ type }) => type === "tool_result");
+    const file = /\[api read ([^\]]+)\]/.exec(current)?.[1];
     if (wants("529")) return refuse(response, 529, "overloaded_error", "Overloaded");
     if (wants("401")) return refuse(response, 401, "authentication_error", "invalid x-api-key");
     if (wants("too-long")) {
@@ -72,10 +73,14 @@ export async function openFakeMessages() {
     }
     const send = begin(response, model);
     if (wants("hang")) return send.text(0, ["Let me ", "think"]);
-    if (wants("loop") || (wants("tool") && !hasResult)) {
+    if (wants("loop") || ((wants("tool") || file !== undefined) && !found)) {
       send.text(0, ["Let me look."]);
-      send.tool(1, "Read", { file_path: "note.txt" });
+      send.tool(1, "Read", { file_path: file ?? "note.txt" });
       return send.end("tool_use");
+    }
+    if (file !== undefined) {
+      send.text(0, ["It says: ", JSON.stringify(found?.content)]);
+      return send.end("end_turn");
     }
     if (wants("slow")) {
       // Until two of them are here, or nobody else comes.
@@ -107,6 +112,9 @@ export async function openFakeMessages() {
 
 const blocksOf = (content: Message["content"]): readonly Block[] =>
   typeof content === "string" ? [{ type: "text", text: content }] : content;
+
+/** Where the cache should end is marked anew with every request. */
+const withoutMarks = (name: string, value: unknown): unknown => (name === "cache_control" ? undefined : value);
 
 /** The command puts reminders of its own between what people say. */
 const isSaid = ({ type, text = "" }: Block): boolean =>
