@@ -52,6 +52,7 @@ function greeting(
   return [
     `${styled(terminal, "bold", "nanogate")} is running: ${modelName}; ${on}.`,
     `  home    ${home}`,
+    `  page    ${address}/`,
     `  health  ${address}/readyz`,
     ...(tokenFile === undefined ? [] : [`  token   ${tokenFile} (needed to come in; keep it to yourself)`]),
     "",

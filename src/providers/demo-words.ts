@@ -24,11 +24,12 @@ export function textOf(message: ModelMessage | undefined): string {
 /** What somebody said, without what nanobot put around it. */
 export const wordsOf = (message: ModelMessage | undefined): string => withoutContext(textOf(message));
 
-/** nanobot tells the time in a block before the user's words, or behind them. */
+/** nanobot tells the time in a block before the user's words, or behind them; an editor, which file is open. */
 export function withoutContext(text: string): string {
   return text
     .replace(/^\s*\[Runtime Context[^\]]*\]\n(?:[\s\S]*?\n\[\/Runtime Context\]\n*|[\s\S]*?(?:\n\n|$))/, "")
     .replace(/\n\n\[Runtime Context[^\]]*\]\n[\s\S]*$/, "")
+    .replace(/^\[The file open in the editor: .*\]\n\n/, "")
     .trim();
 }
 
