@@ -2,6 +2,7 @@
 import type { Command, CommanderError } from "commander";
 import { openConfiguredModel } from "../app/model.js";
 import { type Asked, askGateway } from "../app/running.js";
+import { theModel } from "../backends/choice.js";
 import type { Settings } from "../config/load.js";
 import { UserError } from "../util/errors.js";
 import { nearest } from "../util/nearest.js";
@@ -47,6 +48,8 @@ function inWords(asked: Asked): string {
 
 /** Whose answers `nanogate chat` would print now. */
 async function modelInWords(settings: Settings): Promise<string> {
+  const { backend } = settings.agents.defaults;
+  if (backend !== "" && backend !== theModel) return `${backend} (a backend)`;
   try {
     const { model, notice } = await openConfiguredModel(settings, systemWorld());
     return notice === undefined ? model.name : `${model.name} (${notice.replace(/[:.].*$/s, "").toLowerCase()})`;
