@@ -42,6 +42,8 @@ export type TurnInput = {
   readonly media?: readonly string[];
   /** It stands alone: nothing that was said before is shown. */
   readonly stateless?: true;
+  /** Nobody has asked: the clock has. */
+  readonly unasked?: true;
   readonly signal: AbortSignal;
   readonly on?: (event: TurnEvent) => void;
 } & Partial<Pick<Turn, "keep" | "starting" | "resume">>;
@@ -86,7 +88,13 @@ export function createThinking(parts: TurnParts) {
       system: await parts.prompt(session),
       past: compactedView(newest, settings.toolCompaction),
       question,
-      context: { session: input.session, from: input.from, signal: input.signal, said },
+      context: {
+        session: input.session,
+        from: input.from,
+        signal: input.signal,
+        said,
+        ...(input.unasked && { unasked: true }),
+      },
       on: input.on ?? (() => {}),
       keep: input.keep ?? (() => {}),
       ...(input.starting && { starting: input.starting }),

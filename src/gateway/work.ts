@@ -114,6 +114,7 @@ export function createWork(parts: WorkParts) {
       text,
       media,
       signal,
+      ...(quiet && { unasked: true }),
       resume: {
         rows: ofTools.flatMap((step) => (step.kind === "row" ? [step] : [])),
         // Tools run one after the other: of all that were started only the last can have been cut short.

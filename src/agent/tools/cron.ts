@@ -50,9 +50,10 @@ export const cronTool = (parts: CronParts): Tool =>
     run: (given, context) => actions[given.action](parts, given, context),
   });
 
-const add: Action = async ({ jobs, clock, timezone }, given, { session, from }) => {
+const add: Action = async ({ jobs, clock, timezone }, given, { session, from, unasked }) => {
   // A job that makes jobs would multiply while nobody looks.
-  if (session.startsWith("cron:")) throw new ToolError("cannot schedule new jobs from within a cron job execution");
+  if (unasked || session.startsWith("cron:"))
+    throw new ToolError("cannot schedule new jobs from within a cron job execution");
   const message = given.message?.trim() ?? "";
   if (message === "") throw new ToolError("message is required for add");
   if (from.channel === "" || from.chat === "") throw new ToolError("no session context (channel/chat_id)");

@@ -16,6 +16,8 @@ export type ToolContext = {
    * longer sent.
    */
   readonly said?: (to: Address) => void;
+  /** Nobody has asked: the clock has. */
+  readonly unasked?: true;
 };
 
 export type Tool = {

@@ -101,6 +101,8 @@ describe("cron add", () => {
     const { ask, kept } = openCron();
     const input = { action: "add", message: "again", every_seconds: 1 };
     expect(await ask(input, { session: "cron:job1" })).toContain("cannot schedule new jobs from within a cron job");
+    // A job of a chat runs in the conversation of that chat.
+    expect(await ask(input, { unasked: true })).toContain("cannot schedule new jobs from within a cron job");
     expect(await ask(input, { from: { channel: "", chat: "" } })).toContain("no session context (channel/chat_id)");
     expect(kept).toEqual([]);
   });
