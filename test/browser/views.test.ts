@@ -129,3 +129,19 @@ describe("every view", () => {
     await expect.poll(() => page.locator("figcaption").allTextContents()).toContain("Per day 120 tokens in 1 turn");
   });
 });
+
+describe("a gateway with a token", () => {
+  it("asks for it once, and says when it is the wrong one", async () => {
+    const house = await openHouse({ gateway: { token: "the-right-token-of-this-house" } });
+    const page = await openPage(house);
+    await page.getByLabel("Access token").fill("a-wrong-token-altogether");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.getByRole("alert").textContent()).toContain("not the token");
+    await page.getByLabel("Access token").fill("the-right-token-of-this-house");
+    await page.keyboard.press("Enter");
+    await say(page, "hello");
+    await expect.poll(() => spoken(page)).toEqual(["hello", "answer 1"]);
+    await page.reload();
+    await expect.poll(() => spoken(page)).toEqual(["hello", "answer 1"]);
+  });
+});

@@ -16,14 +16,16 @@ const browsers = [
 ];
 
 export type HouseOptions = {
+  /** Settings of the gateway besides its port. */
+  readonly gateway?: object;
   /** Called before the gateway starts. */
   readonly prepare?: (workspace: string) => Promise<void>;
 };
 
-export async function openHouse({ prepare }: HouseOptions = {}) {
+export async function openHouse({ gateway = {}, prepare }: HouseOptions = {}) {
   const model = await openPacedModel();
   const port = await freePort();
-  const home = openHome({ ...servedBy(model.url), gateway: { port, graceSeconds: 0 } });
+  const home = openHome({ ...servedBy(model.url), gateway: { port, graceSeconds: 0, ...gateway } });
   await prepare?.(join(home, "workspace"));
   const url = `http://127.0.0.1:${port}`;
   let child: ChildProcess | undefined;

@@ -20,6 +20,10 @@ describe("markdown", () => {
     expect(html("<script>alert(1)</script>\n\nand <b onclick=x>bold</b>")).not.toMatch(/<script|<b /);
   });
 
+  it("has its headings below those of the page", () => {
+    expect(html("# One *thing*\n\n##### Five")).toBe("<h3>One <em>thing</em></h3>\n<h6>Five</h6>\n");
+  });
+
   it("can be drawn while a fence is still open", () => {
     expect(html("```ts\nconst a")).toContain("<pre>");
   });

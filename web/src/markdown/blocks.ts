@@ -18,6 +18,12 @@ renderer.checkbox = ({ checked }: Tokens.Checkbox): string => (checked ? "☑ " 
 // What looks like HTML in an answer was meant to be read.
 renderer.html = ({ text }: Tokens.HTML | Tokens.Tag): string => escaped(text);
 
+// The page has headings of its own, and those of an answer stand below them.
+renderer.heading = function ({ tokens, depth }: Tokens.Heading): string {
+  const level = Math.min(6, depth + 2);
+  return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>\n`;
+};
+
 /** HTML that still has to be cleaned. */
 export const htmlOf = ({ token }: Block): string => marked.parser([token], { gfm: true, breaks: true, renderer });
 

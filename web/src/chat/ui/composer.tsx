@@ -174,4 +174,4 @@ function PictureButton({ add }: { readonly add: (files: readonly File[]) => void
 }
 
 /** On a phone, focus brings up the keyboard, which hides half of what one came to read. */
-const isTouch = (): boolean => matchMedia("(pointer: coarse)").matches;
+const isTouch = (): boolean => navigator.maxTouchPoints > 0 && matchMedia("(pointer: coarse)").matches;
