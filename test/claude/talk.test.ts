@@ -97,7 +97,7 @@ describe.skipIf("missing" in claude)("a chat with the real claude command", () =
     expect(real.asked()).toEqual([]);
   });
 
-  it("sends little that is new; the bytes are printed", async () => {
+  it("sends little that is new; the bytes are printed", { timeout: 600_000 }, async () => {
     const total = async (windowSize: number) => {
       const { say, real } = await openReal({ windowSize });
       for (const text of numbers(24)) await say(`${text}: ${"what do you think of this? ".repeat(10)}`);
