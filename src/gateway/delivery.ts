@@ -33,9 +33,10 @@ export type Delivery = {
 const firstWaitMs = 1000;
 /** Short enough that after an outage nobody waits long. */
 const longestWaitMs = 30_000;
-/** A message that cannot be sent for a day is not worth sending; but the day may be one on which we did not run. */
+/** A message that cannot be sent for a day is not worth sending. A day of trying, whatever the clock says meanwhile. */
 const giveUpMs = 24 * 3_600_000;
-const giveUpTries = 8;
+/** No try takes longer: then it is the clock that was put forward. */
+const longestTryMs = 600_000;
 
 /** In the place of an earlier message, if that is still there; else as a new one. */
 async function put(channel: Channel, sending: Sending, signal: AbortSignal): Promise<Receipt> {
@@ -66,15 +67,17 @@ export function createDelivery(parts: DeliveryParts): Delivery {
   const persist = createPersist({ ...parts, ending: stopped.signal });
 
   const deliver = async (to: Address): Promise<void> => {
+    let rested: number | undefined;
     for (;;) {
       const part = await outbox.next(to.channel, to.chat);
       if (!part || stopped.signal.aborted) return;
-      const wait = part.nextAt - now();
-      // No platform asks for more than a day: then it is the clock that was wrong.
-      if (wait > 0 && wait <= giveUpMs) {
-        await pause(keyOf(to), wait);
+      // A clock that was put back must not make it wait longer than was decided, nor twice.
+      const wait = rested === part.id ? 0 : Math.min(part.nextAt - now(), part.waitMs);
+      if (wait > 0) {
+        if (await pause(keyOf(to), wait)) rested = part.id;
         continue;
       }
+      rested = undefined;
       const { pace } = channels.get(to.channel) ?? {};
       if (pace) await rest(keyOf(to), untilItsTurn(to.channel, pace.perSecond));
       if (stopped.signal.aborted) return;
@@ -84,12 +87,18 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     }
   };
 
-  /** Until it is time, or until somebody has news for this chat. */
-  const pause = async (key: string, ms: number): Promise<void> => {
+  /** Until it is time, or until somebody has news for this chat. True if it was time. */
+  const pause = async (key: string, ms: number): Promise<boolean> => {
     const woken = new AbortController();
     waiting.set(key, woken);
-    await sleep(ms, AbortSignal.any([woken.signal, stopped.signal])).catch(() => {});
-    waiting.delete(key);
+    try {
+      await sleep(ms, AbortSignal.any([woken.signal, stopped.signal]));
+      return true;
+    } catch {
+      return false;
+    } finally {
+      waiting.delete(key);
+    }
   };
 
   const rest = async (key: string, over: Promise<void>): Promise<void> => {
@@ -121,6 +130,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     // The intent is on disk before the effect: whoever finds it there after a crash knows that it may have arrived.
     if (!(await record(part, { kind: "sending" }))) return;
     let change: PartChange;
+    const startedAt = now();
     try {
       reach("before send");
       const sending: Sending = { ...message, intent: intentOf(part), mayRepeat: part.mayRepeat };
@@ -129,23 +139,21 @@ export function createDelivery(parts: DeliveryParts): Delivery {
       change = { kind: "sent", receipt: id };
     } catch (error) {
       if (stopped.signal.aborted) return;
-      change = afterFailure(part, error);
+      change = afterFailure(part, error, Math.min(Math.max(0, now() - startedAt), longestTryMs));
       log.warn(`${keyOf(message.to)}: message ${part.id} was not sent: ${reasonOf(error)}`);
     }
     await record(part, change);
     if (change.kind === "sent") await parts.arrived?.(message);
   };
 
-  const afterFailure = (part: Part, error: unknown): PartChange => {
+  const afterFailure = (part: Part, error: unknown, tookMs: number): PartChange => {
     const reason = reasonOf(error);
     if (error instanceof SendFailure && error.when === "never") return { kind: "never", reason };
     const asked = error instanceof SendFailure ? error.afterMs : undefined;
-    const wait = asked ?? Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(part.attempts, 12));
-    if (now() + wait - part.createdAt > giveUpMs && part.attempts + 1 >= giveUpTries) {
-      return { kind: "never", reason: `given up after a day: ${reason}` };
-    }
+    const waitMs = asked ?? Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(part.attempts, 12));
+    if (part.triedMs + tookMs + waitMs > giveUpMs) return { kind: "never", reason: `given up after a day: ${reason}` };
     const mayRepeat = part.mayRepeat || !(error instanceof SendFailure);
-    return { kind: "later", at: now() + wait, reason, mayRepeat };
+    return { kind: "later", waitMs, tookMs, reason, mayRepeat };
   };
 
   const wake = (to: Address): void => {

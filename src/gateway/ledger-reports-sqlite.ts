@@ -63,7 +63,7 @@ export function createSqliteReports({ sql, durably, now, event }: SqliteReportsP
         if (unsent && turn?.["outcome"] === "answered") {
           // The answer stands in the session already; only the sending is tried again.
           sql(
-            "UPDATE outbox SET state = 'pending', next_at = 0, created_at = ? WHERE item = ? AND state = 'failed'",
+            "UPDATE outbox SET state = 'pending', next_at = 0, tried_ms = 0, created_at = ? WHERE item = ? AND state = 'failed'",
           ).run(now(), item);
         } else {
           // What could not be said about the failure has no say in how the new attempt ends.

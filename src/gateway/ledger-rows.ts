@@ -25,6 +25,8 @@ export const partOf = (row: Row): Part => ({
   attempts: Number(row["attempts"]),
   createdAt: Number(row["created_at"]),
   nextAt: Number(row["next_at"]),
+  waitMs: Number(row["wait_ms"]),
+  triedMs: Number(row["tried_ms"]),
   // Found in the state `sending`, the process died during the request.
   mayRepeat: row["may_repeat"] === 1 || row["state"] === "sending",
 });

@@ -74,6 +74,9 @@ const migrations: readonly string[] = [
   // Runs of jobs are found by their ids alone, whichever chat they answer to.
   `CREATE INDEX inbox_cron ON inbox (platform_id) WHERE platform_id GLOB 'cron-*';
    CREATE INDEX seen_cron ON seen (platform_id) WHERE platform_id GLOB 'cron-*';`,
+  // How long a message is to wait, and how long it has been tried: clocks jump.
+  `ALTER TABLE outbox ADD COLUMN wait_ms INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE outbox ADD COLUMN tried_ms INTEGER NOT NULL DEFAULT 0;`,
 ];
 
 const versionOf = (db: Database): number => Number(db.prepare("PRAGMA user_version").get()?.["user_version"]);

@@ -255,12 +255,10 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
           if (change.kind === "sending") {
             sql("UPDATE outbox SET state = 'sending', attempts = attempts + 1 WHERE id = ?").run(part.id);
           } else if (change.kind === "later") {
-            sql("UPDATE outbox SET state = 'pending', next_at = ?, reason = ?, may_repeat = ? WHERE id = ?").run(
-              change.at,
-              plain(change.reason),
-              change.mayRepeat ? 1 : 0,
-              part.id,
-            );
+            sql(
+              `UPDATE outbox SET state = 'pending', next_at = ?1 + ?2, wait_ms = ?2, tried_ms = tried_ms + ?2 + ?3,
+                 reason = ?4, may_repeat = ?5 WHERE id = ?6`,
+            ).run(now(), change.waitMs, change.tookMs, plain(change.reason), change.mayRepeat ? 1 : 0, part.id);
           } else {
             const receipt = change.kind === "sent" ? plain(change.receipt) : null;
             sql("UPDATE outbox SET state = ?, receipt = ?, reason = ?, finished_at = ? WHERE id = ?").run(

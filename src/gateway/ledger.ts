@@ -95,6 +95,10 @@ export type Part = {
   readonly createdAt: number;
   /** Not before this time. */
   readonly nextAt: number;
+  /** So long it was to wait when that was decided: the clock may have been put back since. */
+  readonly waitMs: number;
+  /** So long it has been tried in all, pauses included, by whatever clock. */
+  readonly triedMs: number;
   /** A try whose end nobody knows: it may have arrived. */
   readonly mayRepeat: boolean;
 };
@@ -102,7 +106,14 @@ export type Part = {
 export type PartChange =
   | { readonly kind: "sending" }
   | { readonly kind: "sent"; readonly receipt: string }
-  | { readonly kind: "later"; readonly at: number; readonly reason: string; readonly mayRepeat: boolean }
+  | {
+      readonly kind: "later";
+      readonly waitMs: number;
+      /** How long this try took. */
+      readonly tookMs: number;
+      readonly reason: string;
+      readonly mayRepeat: boolean;
+    }
   | { readonly kind: "never"; readonly reason: string };
 
 export type Outbox = {

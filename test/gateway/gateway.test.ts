@@ -213,7 +213,7 @@ describe("sending", () => {
   it("is given up after a day", async () => {
     const house = await openHouse({
       send: async () => {
-        throw new SendFailure("later", "down");
+        throw new SendFailure("later", "down", { afterMs: 3_600_000 });
       },
     });
     await house.say("ann", "hi");
@@ -234,10 +234,8 @@ describe("sending", () => {
     await house.say("ann", "hi");
     await house.settle();
     await house.later(60_000);
-    expect(house.sends.map(({ mayRepeat, intent }) => [mayRepeat, intent])).toEqual([
-      [false, "1"],
-      [true, "1"],
-    ]);
+    expect(house.sends.map(({ mayRepeat }) => mayRepeat)).toEqual([false, true]);
+    expect(new Set(house.sends.map(({ intent }) => intent)).size).toBe(1);
     await house.close();
   });
 });

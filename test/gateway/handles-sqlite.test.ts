@@ -85,7 +85,9 @@ describe("the table of handles", () => {
     await first.inbox.accept(hello, "fake:ann");
     await first.close();
     const db = new DatabaseSync(file);
-    db.exec("DROP TABLE sessions; DROP TABLE session_marks; PRAGMA user_version = 3");
+    db.exec(
+      "DROP TABLE sessions; DROP TABLE session_marks; DROP TABLE usage; DROP INDEX inbox_cron; DROP INDEX seen_cron; ALTER TABLE outbox DROP COLUMN wait_ms; ALTER TABLE outbox DROP COLUMN tried_ms; PRAGMA user_version = 3",
+    );
     db.close();
     const ledger = await open(file);
     expect(await ledger.inbox.accept(hello, "fake:ann")).toBe("repeat");

@@ -26,6 +26,8 @@ const turn = (texts: readonly string[], outcome: Outcome = { kind: "answered" },
   outcome,
 });
 
+const later = { kind: "later", waitMs: 0, tookMs: 0, reason: "down", mayRepeat: true } as const;
+
 async function accept(ledger: Ledger, id: string, text?: string, chat?: string): Promise<Item> {
   const item = await ledger.inbox.accept(message(id, text, chat), `fake:${chat ?? "ann"}`);
   if (item === "repeat") throw new Error(`${id} is known`);
@@ -298,19 +300,28 @@ export function describeLedger(name: string, bench: () => LedgerBench): void {
       await again.close();
     });
 
-    it("remembers when to try again, and whether it may be a repeat, over a restart", async () => {
-      const { open } = bench();
+    it("remembers when to try again, how long it was tried, and whether it may be a repeat, over a restart", async () => {
+      const { open, pass } = bench();
       const ledger = await open();
       await ledger.outbox.add([said("one")]);
       const part = await next(ledger);
       await ledger.outbox.change(part, { kind: "sending" });
-      await ledger.outbox.change(part, { kind: "later", at: 77, reason: "slow down", mayRepeat: false });
-      expect(await next(ledger)).toMatchObject({ nextAt: 77, mayRepeat: false, attempts: 1 });
+      const first = { kind: "later", waitMs: 77, tookMs: 3, reason: "slow down", mayRepeat: false } as const;
+      await ledger.outbox.change(part, first);
+      const { nextAt } = await next(ledger);
+      expect(await next(ledger)).toMatchObject({ waitMs: 77, triedMs: 80, mayRepeat: false, attempts: 1 });
+      pass(1000);
       await ledger.outbox.change(part, { kind: "sending" });
-      await ledger.outbox.change(part, { kind: "later", at: 88, reason: "who knows", mayRepeat: true });
+      await ledger.outbox.change(part, { ...first, waitMs: 88, tookMs: 2, mayRepeat: true });
       await ledger.close();
       const again = await open();
-      expect(await next(again)).toMatchObject({ nextAt: 88, mayRepeat: true, attempts: 2 });
+      expect(await next(again)).toMatchObject({
+        nextAt: nextAt + 1011,
+        waitMs: 88,
+        triedMs: 170,
+        mayRepeat: true,
+        attempts: 2,
+      });
       await again.close();
     });
   });
@@ -434,7 +445,7 @@ export function describeLedger(name: string, bench: () => LedgerBench): void {
       const part = await next(ledger);
       await ledger.outbox.change(part, { kind: "sending" });
       await ledger.reports.discard("1");
-      expect(await ledger.outbox.change(part, { kind: "later", at: 0, reason: "", mayRepeat: true })).toBe(false);
+      expect(await ledger.outbox.change(part, { ...later, reason: "" })).toBe(false);
       expect(await ledger.outbox.change(part, { kind: "sending" })).toBe(false);
       expect(await ledger.outbox.change(part, { kind: "sent", receipt: "r" })).toBe(true);
       expect(await ledger.outbox.next("fake", "ann")).toBeUndefined();

@@ -148,7 +148,7 @@ describe("an early answer that cannot be shown", () => {
       },
     });
     await house.say("ann", "hi");
-    await expect.poll(() => (house.wake(0), house.slept)).toContain(5000);
+    await expect.poll(() => (house.wake(1000), house.slept)).toContain(5000);
     await becomes("The answer");
     rest.open();
     await house.settle();

@@ -93,14 +93,21 @@ export async function openHouse(options: HouseOptions = {}) {
   };
   const channels = new Map([["fake", channel]]);
   const lanes = createLanes({ limit: options.limit ?? 8 });
-  const sleepers: (() => void)[] = [];
+  /** What has passed, whatever the clock (`time.now`) is set to. */
+  let passed = 0;
+  const sleepers = new Set<{ readonly until: number; readonly wake: () => void }>();
   const slept: number[] = [];
   const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
     new Promise((resolve, reject) => {
       if (dead) return reject(new Killed());
       slept.push(ms);
-      sleepers.push(resolve);
-      signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+      const sleeper = { until: passed + ms, wake: resolve };
+      sleepers.add(sleeper);
+      const stop = (): void => {
+        sleepers.delete(sleeper);
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener("abort", stop, { once: true });
     });
   const delivery = createDelivery({ outbox: ledger.outbox, channels, now, sleep, log, reach });
   const live = createLive();
@@ -150,10 +157,15 @@ export async function openHouse(options: HouseOptions = {}) {
       await lanes.idle();
       await delivery.idle();
     },
-    /** Whoever sleeps wakes up; nobody is waited for. */
+    /** Time passes, and whoever has slept enough wakes up; nobody is waited for. */
     wake(ms: number): void {
       time.now += ms;
-      for (const wake of sleepers.splice(0)) wake();
+      passed += ms;
+      for (const sleeper of [...sleepers]) {
+        if (sleeper.until > passed) continue;
+        sleepers.delete(sleeper);
+        sleeper.wake();
+      }
     },
     /** Lets time pass, until nothing moves any more. */
     async later(ms: number): Promise<void> {
