@@ -19,6 +19,8 @@ export type Inbound = {
   readonly text: string;
   /** Files that came with it, already saved. */
   readonly media: readonly string[];
+  /** When it was said, by the platform's clock. */
+  readonly sentAt?: number;
   /** The conversation it belongs to, where that is not the chat it comes from. */
   readonly session?: SessionKey;
   /** Nobody waits for an answer: one that says {@link nothingToSay} is not sent. */

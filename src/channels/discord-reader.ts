@@ -195,7 +195,7 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
       const markers = saved.map(({ marker }) => marker);
       const text = textOf(message, me, markers);
       const media = saved.flatMap(({ path }) => path ?? []);
-      await link.accept({ id: message.id, from, sender, text, media });
+      await link.accept({ id: message.id, from, sender, text, media, sentAt: Date.parse(message.timestamp) });
     }
     bookmarks.move(message.channel_id, place, message.id, forUs);
   }

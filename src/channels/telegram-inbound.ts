@@ -17,6 +17,7 @@ export type Draft = {
   readonly quote: string;
   readonly text: string;
   readonly attachments: readonly Attachment[];
+  readonly sentAt: number;
   readonly messageId: number;
   readonly chatId: number;
 };
@@ -68,6 +69,7 @@ export function createInboundReader(me: Me, policy: GroupPolicy): (group: Group)
       quote: isCommand ? "" : quoteOf(first),
       text: edited && !isCommand ? `(edited) ${text}` : text,
       attachments: unique([...(replied ? attachmentsOf(replied) : []), ...attachments]),
+      sentAt: (first.edit_date ?? first.date) * 1000,
       messageId: first.message_id,
       chatId: first.chat.id,
     };

@@ -76,7 +76,7 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
   const { send, typing, edit } = createSender({ api, uploads, token, quotes: replyToMessage, groups });
 
   const toInbound = async (draft: Draft, link: Link, signal: AbortSignal) => {
-    const { id, from, sender, quote, attachments } = draft;
+    const { id, from, sender, quote, attachments, sentAt } = draft;
     // Whether a stranger is answered is not decided here; but nothing is fetched for one.
     const files = link.mayEnter(from, sender)
       ? await Promise.all(attachments.map((file) => save(file, () => link.alive(), signal)))
@@ -88,6 +88,7 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
       sender,
       text: parts.length === 0 ? "[empty message]" : parts.join("\n"),
       media: files.flatMap(({ path }) => path ?? []),
+      sentAt,
     };
   };
 

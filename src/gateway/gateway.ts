@@ -46,6 +46,16 @@ const busy =
 /** A stranger is mentioned in the log so often. */
 const strangerMs = 3_600_000;
 
+/** Who speaks to a gateway that listens is heard much sooner. */
+const longOnItsWayMs = 60_000;
+
+/**
+ * Said while we did not listen. However many there are of these, they are taken: nobody could have told the sender to
+ * slow down, and the platform has kept them for us.
+ */
+const hasWaited = ({ message: { sentAt }, receivedAt }: Item): boolean =>
+  sentAt !== undefined && receivedAt - sentAt > longOnItsWayMs;
+
 export function createGateway(parts: GatewayParts): Gateway {
   const { ledger, lanes, delivery, agent, live, settings, log } = parts;
   const { inbox, journal, outbox } = ledger;
@@ -124,7 +134,7 @@ export function createGateway(parts: GatewayParts): Gateway {
     if (closing) return "accepted";
     const ahead = lanes.depth(item.session);
     if (["/stop", "/status"].includes(message.text.trim().toLowerCase())) take(item, () => atOnce(item));
-    else if (ahead >= settings.maxQueue) take(item, () => refuse(item));
+    else if (ahead >= settings.maxQueue && !hasWaited(item)) take(item, () => refuse(item));
     else {
       if (ahead > 0) ledger.reports.note(item, "queued", `behind ${ahead}`);
       enqueue(item);

@@ -182,8 +182,9 @@ describe("a private chat", () => {
     const { fake, dm, ann, running } = await openRunning();
     const id = fake.say(dm, ann, "hello");
     await running.until(() => running.stored.length === 1);
+    const sentAt = expect.closeTo(Date.now(), -5) as number;
     expect(running.stored).toEqual([
-      { id, from: { channel: "discord", chat: dm }, sender: [ann.id, "ann"], text: "hello", media: [] },
+      { id, from: { channel: "discord", chat: dm }, sender: [ann.id, "ann"], text: "hello", media: [], sentAt },
     ]);
   });
 });

@@ -16,6 +16,7 @@ describe("a message", () => {
       sender: ["1", "ann", "1|ann"],
       text: "hi",
       media: [],
+      sentAt: Number(said["date"]) * 1000,
     });
   });
 

@@ -121,6 +121,29 @@ describe("a message that arrives", () => {
     await house.close();
   });
 
+  it("is taken, however many wait, if it was said while nobody listened", async () => {
+    const first = gate();
+    const house = await openHouse({
+      model: [async () => (await first.wait, { text: "ok" })],
+      settings: { maxQueue: 1 },
+    });
+    const say = (id: string, sentAt: number): Promise<void> =>
+      house.gateway.accept({
+        id,
+        from: { channel: "fake", chat: "ann" },
+        sender: ["ann"],
+        text: id,
+        media: [],
+        sentAt,
+      });
+    for (const id of ["1", "2", "3"]) await say(id, house.time.now - 3_600_000);
+    await say("now", house.time.now - 2000);
+    first.open();
+    await house.settle();
+    expect(await house.outcomes()).toEqual(["1: answered", "2: answered", "3: answered", "now: failed"]);
+    await house.close();
+  });
+
   it("leaves nothing behind in memory, whatever number of chats there are", async () => {
     const house = await openHouse();
     for (let chat = 0; chat < 200; chat++) await house.say(`chat${chat}`, "hi");

@@ -161,7 +161,7 @@ export async function openHouse(options: HouseOptions = {}) {
     wake(ms: number): void {
       time.now += ms;
       passed += ms;
-      for (const sleeper of [...sleepers]) {
+      for (const sleeper of sleepers) {
         if (sleeper.until > passed) continue;
         sleepers.delete(sleeper);
         sleeper.wake();
