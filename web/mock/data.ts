@@ -258,7 +258,7 @@ export function occurrences(now: number): OccurrenceView[] {
         outcome: "failed",
         reason: "the model did not answer",
       };
-    return { jobId, dueAtMs, startedAtMs: dueAtMs + 40, finishedAtMs: dueAtMs + 4000 + at * 200, outcome: "answered" };
+    return { jobId, dueAtMs, startedAtMs: dueAtMs + 40, finishedAtMs: dueAtMs + 4000 + at * 200, outcome: "ran" };
   });
 }
 

@@ -8,6 +8,8 @@ import { gate } from "../../support/gate.js";
 export type Script = {
   /** The pieces of the answer. After each piece that ends with `…` it waits to be told to go on. */
   readonly say?: readonly string[];
+  /** Refuses to answer at all. */
+  readonly refuse?: string;
   readonly call?: { readonly name: string; readonly input: object };
 };
 
@@ -22,7 +24,11 @@ export async function openPacedModel() {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     asked.push(JSON.parse(Buffer.concat(parts).toString("utf8")) as Request);
-    const { say = [], call } = scripts.shift() ?? { say: [`answer ${asked.length}`] };
+    const { say = [], call, refuse } = scripts.shift() ?? { say: [`answer ${asked.length}`] };
+    if (refuse !== undefined) {
+      response.writeHead(400, { "content-type": "application/json" });
+      return void response.end(JSON.stringify({ error: { message: refuse } }));
+    }
     response.writeHead(200, { "content-type": "text/event-stream" });
     const send = (delta: object, finish: string | null = null): void =>
       void response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`);

@@ -23,6 +23,8 @@ export type VirtualListProps = {
 
 /** So far beyond the screen rows are drawn already. */
 const beyond = 600;
+/** So a movement announces itself before the box has moved. */
+const signs = ["wheel", "touchmove", "keydown"] as const;
 /** After such a pause nobody is scrolling any more. */
 const restMs = 120;
 
@@ -62,9 +64,34 @@ export function VirtualList(props: VirtualListProps) {
     return isOff;
   }, []);
 
+  const rest = useCallback((): void => {
+    clearTimeout(scrolling.current);
+    scrolling.current = undefined;
+    draw();
+  }, [draw]);
+
+  /** Somebody has begun to scroll, or goes on. */
+  const moving = useCallback((): void => {
+    clearTimeout(scrolling.current);
+    scrolling.current = setTimeout(rest, restMs);
+  }, [rest]);
+
+  const scrolled = (): void => {
+    const element = box.current;
+    if (!element || Math.abs(element.scrollTop - view.current.top) < 1) return;
+    const before = topOf(heights.current, anchor.current, view.current.height);
+    const past = scrolling.current === undefined ? 0 : view.current.top - before;
+    moving();
+    view.current = { top: element.scrollTop, height: element.clientHeight };
+    anchor.current = anchorOf(heights.current, { ...view.current, top: Math.max(0, element.scrollTop - past) });
+    draw();
+  };
+
   useLayoutEffect(() => {
     const element = box.current;
     if (!element) return;
+    // It was moved, and has not said so yet.
+    scrolled();
     if (view.current.height !== element.clientHeight) {
       view.current.height = element.clientHeight;
       draw();
@@ -89,29 +116,13 @@ export function VirtualList(props: VirtualListProps) {
     });
     observer.observe(element);
     observer.observe(content);
+    for (const sign of signs) element.addEventListener(sign, moving, { passive: true });
     return () => {
       observer.disconnect();
+      for (const sign of signs) element.removeEventListener(sign, moving);
       clearTimeout(scrolling.current);
     };
-  }, [draw, measure]);
-
-  const rest = (): void => {
-    clearTimeout(scrolling.current);
-    scrolling.current = undefined;
-    draw();
-  };
-
-  const scrolled = (): void => {
-    const element = box.current;
-    if (!element || Math.abs(element.scrollTop - view.current.top) < 1) return;
-    const before = topOf(heights.current, anchor.current, view.current.height);
-    const past = scrolling.current === undefined ? 0 : view.current.top - before;
-    clearTimeout(scrolling.current);
-    scrolling.current = setTimeout(rest, restMs);
-    view.current = { top: element.scrollTop, height: element.clientHeight };
-    anchor.current = anchorOf(heights.current, { ...view.current, top: Math.max(0, element.scrollTop - past) });
-    draw();
-  };
+  }, [draw, measure, moving]);
 
   /** To both ends at once: a long way would otherwise be scrolled, and measured, bit by bit. */
   const pressed = (event: KeyboardEvent): void => {
