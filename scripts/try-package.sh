@@ -23,4 +23,5 @@ test "$(node use.mjs)" = telegram_42.jsonl
 npx --no-install nanogate sessions list --workspace workspace | grep -q telegram:42
 npx --no-install nanogate sessions export telegram:42 --workspace workspace | tail -n 1 | grep -q '"content": "hi"'
 npx --no-install nanogate selftest --kills 3 | grep -q "every invariant held"
+test -s node_modules/nanogate/dist/web/index.html
 echo "the package works"
