@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { chat } from "./chat.js";
 import { cron } from "./cron.js";
 import { gateway } from "./gateway.js";
+import { http } from "./http.js";
 import { grow } from "./grow.js";
 import { type Bench, isMet, type Outcome } from "./harness.js";
 import { many } from "./many.js";
@@ -14,7 +15,7 @@ import { rotation } from "./rotation.js";
 import { save } from "./save.js";
 import { turn } from "./turn.js";
 
-const benches: readonly Bench[] = [save, grow, open, many, turn, chat, cron, rotation, gateway];
+const benches: readonly Bench[] = [save, grow, open, many, turn, chat, cron, rotation, gateway, http];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

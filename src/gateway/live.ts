@@ -41,12 +41,15 @@ export type Viewer = {
 const mostRetold = 500;
 
 export function createLive(): Live {
-  const viewers = new Set<Viewer>();
+  /** By the conversation they look at; under undefined those who look at everything. */
+  const viewers = new Map<SessionKey | undefined, Set<Viewer>>();
   /** What unfinished turns have shown, by item. */
   const shown = new Map<number, News[]>();
 
-  const sees = (viewer: Viewer, session: SessionKey): boolean =>
-    viewer.session === undefined || viewer.session === session;
+  const tellEach = (session: SessionKey, tell: (viewer: Viewer) => void): void => {
+    viewers.get(undefined)?.forEach(tell);
+    viewers.get(session)?.forEach(tell);
+  };
 
   const remember = (item: Item, news: News): void => {
     const { event } = news;
@@ -66,16 +69,23 @@ export function createLive(): Live {
     tell(item, event) {
       const news: News = { session: item.session, id: item.message.id, trace: item.trace, event };
       remember(item, news);
-      for (const viewer of viewers) if (sees(viewer, item.session)) viewer.news(news);
+      tellEach(item.session, (viewer) => viewer.news(news));
     },
     said(message) {
       const session = keyOf(message.to);
-      for (const viewer of viewers) if (sees(viewer, session)) viewer.said?.({ session, message });
+      tellEach(session, (viewer) => viewer.said?.({ session, message }));
     },
     watch(viewer) {
-      for (const past of shown.values()) for (const news of past) if (sees(viewer, news.session)) viewer.news(news);
-      viewers.add(viewer);
-      return () => void viewers.delete(viewer);
+      const { session } = viewer;
+      for (const past of shown.values()) {
+        if (session === undefined || past[0]?.session === session) for (const news of past) viewer.news(news);
+      }
+      const beside = viewers.get(session) ?? new Set();
+      viewers.set(session, beside.add(viewer));
+      return () => {
+        beside.delete(viewer);
+        if (beside.size === 0 && viewers.get(session) === beside) viewers.delete(session);
+      };
     },
   };
 }

@@ -39,19 +39,23 @@ export function ask(parts: AskParts, message: Inbound, tell: (told: Told) => voi
       resolve();
     };
     const hear = ({ event, ...news }: News): void => {
-      if (news.id !== id || news.session !== session) return;
+      if (news.id !== id) return;
       if (event.kind === "postponed") end(event);
       // What tools have said on the way comes first.
       else if (event.kind === "finished") void delivery.settled(from).then(() => end(finished(event.turn)));
       else tell(event);
     };
-    leave = live.watch({
-      news: hear,
-      said: ({ session: place, message: said }) => {
-        if (place !== keyOf(from) || said.kind !== "text" || said.answers !== undefined) return;
-        tell({ kind: "said", text: said.text });
-      },
-    });
+    const stops = [
+      live.watch({ session, news: hear }),
+      live.watch({
+        session: keyOf(from),
+        news: () => {},
+        said: ({ message: said }) => {
+          if (said.kind === "text" && said.answers === undefined) tell({ kind: "said", text: said.text });
+        },
+      }),
+    ];
+    leave = () => stops.forEach((stop) => stop());
     const begin = async (): Promise<void> => {
       const kind = (await accept(message)) === "repeat" ? await outcomeOf(id) : undefined;
       // Asked again after it was answered: the answer stands in the conversation.

@@ -326,7 +326,7 @@ describe("every answer", () => {
     const leaving = new AbortController();
     await fetch(`${url}/api/events`, { signal: leaving.signal });
     await fetch(`${url}/api/turns`, { method: "POST", body: JSON.stringify(turn), signal: leaving.signal });
-    await expect.poll(() => watching()).toBe(2);
+    await expect.poll(watching).toBe(3);
     leaving.abort();
     await expect.poll(() => watching()).toBe(0);
     rest.open();
