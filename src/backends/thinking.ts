@@ -79,7 +79,7 @@ export function createBackendThinking(parts: BackendThinkingParts) {
     const known = answerIn(earlier);
     if (known !== undefined) {
       // The answer was there and only had to be written down.
-      return thoughtOf(rowsOf(message, earlier, clock()), {
+      return thoughtOf(backend.name, rowsOf(message, earlier, clock()), {
         text: known,
         complete: true,
         usage: noUsage,
@@ -96,7 +96,7 @@ export function createBackendThinking(parts: BackendThinkingParts) {
     await input.keep?.(answer, answer);
     const rows = rowsOf(message, [...earlier, answer], clock());
     await said.settle?.(placeAfter(session, rows));
-    return thoughtOf(rows, said);
+    return thoughtOf(backend.name, rows, said);
   };
 }
 
@@ -121,13 +121,10 @@ function rowsOf(message: string, rows: readonly Row[], now: string): Row[] {
   }));
 }
 
-const thoughtOf = (rows: readonly Row[], { text, complete, usage, toolsUsed }: Exchanged): Thought => ({
-  rows,
-  reply: text,
-  end: complete ? "answered" : "out-of-steps",
-  toolsUsed,
-  usage,
-});
+const thoughtOf = (model: string, rows: readonly Row[], said: Exchanged): Thought => {
+  const { text, complete, usage, toolsUsed } = said;
+  return { rows, reply: text, end: complete ? "answered" : "out-of-steps", toolsUsed, usage, model };
+};
 
 /** The answer that an earlier attempt had come to. */
 function answerIn(rows: readonly Row[]): string | undefined {

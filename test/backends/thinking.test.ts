@@ -48,8 +48,13 @@ describe("a turn with the claude command", () => {
   it("names the tools that were seen at work", async () => {
     const { think } = await openStub();
     const events: TurnEvent[] = [];
-    const { rows, toolsUsed } = await think("look [api tool]", chat, { on: (event) => void events.push(event) });
+    const { rows, toolsUsed, model, usage } = await think("look [api tool]", chat, {
+      on: (event) => void events.push(event),
+    });
     expect(toolsUsed).toEqual(["Read"]);
+    // Whose tokens these are, the ledger counts.
+    expect(model).toBe("claude-cli");
+    expect(usage.output).toBeGreaterThan(0);
     expect(rows.at(-1)).toMatchObject({ role: "assistant", tools_used: ["Read"] });
     expect(Object.keys(rows.at(-1) ?? {})).toEqual(["role", "content", "timestamp", "tools_used"]);
     expect(events.map(({ kind }) => kind)).toContain("progress");
