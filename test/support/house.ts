@@ -30,6 +30,8 @@ export type HouseOptions = {
   readonly send?: (message: Sending) => Promise<Receipt>;
   /** What the channel can do besides. */
   readonly channel?: Partial<Channel>;
+  /** Other channels than the one called `fake`. */
+  readonly channels?: (time: HouseTime) => ReadonlyMap<string, Channel>;
   readonly settings?: Partial<GatewaySettings>;
   readonly limit?: number;
   /** The folder of an earlier house: its successor goes on there. */
@@ -39,6 +41,12 @@ export type HouseOptions = {
   readonly store?: (sessions: SessionManager, key: string, rows: readonly Row[]) => Promise<unknown>;
   /** Throws where the process should die. */
   readonly reach?: (point: string) => void;
+};
+
+/** The house's own time: it passes when the house is told so. */
+export type HouseTime = {
+  readonly now: () => number;
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 };
 
 /** Stands for a process that was killed: whatever is still running finds the doors shut. */
@@ -91,7 +99,6 @@ export async function openHouse(options: HouseOptions = {}) {
       return receipt;
     },
   };
-  const channels = new Map([["fake", channel]]);
   const lanes = createLanes({ limit: options.limit ?? 8 });
   /** What has passed, whatever the clock (`time.now`) is set to. */
   let passed = 0;
@@ -101,20 +108,25 @@ export async function openHouse(options: HouseOptions = {}) {
     new Promise((resolve, reject) => {
       if (dead) return reject(new Killed());
       slept.push(ms);
-      const sleeper = { until: passed + ms, wake: resolve };
-      sleepers.add(sleeper);
       const stop = (): void => {
         sleepers.delete(sleeper);
         reject(signal.reason as Error);
       };
+      const wake = (): void => {
+        signal.removeEventListener("abort", stop);
+        resolve();
+      };
+      const sleeper = { until: passed + ms, wake };
+      sleepers.add(sleeper);
       signal.addEventListener("abort", stop, { once: true });
     });
+  const channels = options.channels?.({ now, sleep }) ?? new Map([["fake", channel]]);
   const delivery = createDelivery({ outbox: ledger.outbox, channels, now, sleep, log, reach });
   const live = createLive();
   const gateway = createGateway({
     ledger,
     channels,
-    access: createAccess(new Map([["fake", ["*"]]])),
+    access: createAccess(new Map([...channels.keys()].map((name) => [name, ["*"]]))),
     lanes,
     delivery,
     agent: {
