@@ -59,8 +59,11 @@ export type Exchanged = {
 };
 
 export type Talked = Exchanged & {
-  /** Once the answer is safe: notes how to go on, and where our log will stand then. Never throws. */
-  readonly settle: (place: string) => Promise<void>;
+  /**
+   * Once the answer is safe: notes how to go on, and where our log will stand then. Without a place: nobody wants the
+   * answer any more, and what the backend has seen is not in our log. Never throws.
+   */
+  readonly settle: (place?: string) => Promise<void>;
 };
 
 export type Rotation = ReturnType<typeof createRotation>;
@@ -102,7 +105,7 @@ export function createRotation({ backend, handles, settings, log }: RotationPart
       return undefined;
     }
   };
-  const drop = (id: string): Promise<void | undefined> => quietly("a handle could not be dropped", () => discard(id));
+  const drop = (id: string): Promise<void> => quietly("a handle could not be dropped", () => discard(id));
 
   const look = async (chat: SessionKey): Promise<Found> =>
     (await quietly("the handles cannot be read", () => handles.active(chat, { window, maxAgeMs }))) ?? unknown;
@@ -130,8 +133,8 @@ export function createRotation({ backend, handles, settings, log }: RotationPart
 
   const begin = async (talk: Talk, note?: string): Promise<Talked> => {
     const end = await call(talk, await talk.bootstrap(note), {});
-    const settle = async (place: string): Promise<void> => {
-      if (end.kind !== "answered" || end.handle === undefined) return;
+    const settle = async (place?: string): Promise<void> => {
+      if (place === undefined || end.kind !== "answered" || end.handle === undefined) return;
       const { handle } = end;
       if (!backend.isHandle(handle))
         return log.warn(`${backend.name} named a conversation in a way that is not its own`);
@@ -168,7 +171,8 @@ export function createRotation({ backend, handles, settings, log }: RotationPart
       await drop(id);
       return { ...conclude(talk.chat, end), settle: async () => {} };
     }
-    const settle = async (place: string): Promise<void> => {
+    const settle = async (place?: string): Promise<void> => {
+      if (place === undefined) return drop(id);
       const counted = await quietly("a message could not be counted", () =>
         handles.increment(id, { from: count, seen: markAt(place), as: next }),
       );

@@ -91,9 +91,14 @@ export function createBackendThinking(parts: BackendThinkingParts) {
     const said: Exchanged & Partial<Talked> = input.stateless
       ? await rotation.once(await exchangeOf(input, message))
       : await talk(input, session, message, earlier);
-    input.signal.throwIfAborted();
     const answer = answerRow(said);
-    await input.keep?.(answer, answer);
+    try {
+      input.signal.throwIfAborted();
+      await input.keep?.(answer, answer);
+    } catch (error) {
+      await said.settle?.();
+      throw error;
+    }
     const rows = rowsOf(message, [...earlier, answer], clock());
     await said.settle?.(placeAfter(session, rows));
     return thoughtOf(backend.name, rows, said);

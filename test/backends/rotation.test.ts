@@ -251,6 +251,21 @@ describe("a handle in trouble", () => {
     expect(forgotten).toHaveLength(1);
   });
 
+  it("stopped at the last moment: what it has seen is not in our log, so it is dropped too", async () => {
+    const stop = new AbortController();
+    const { say, active, rows } = await openScripted([
+      {},
+      () => {
+        stop.abort(new Error("enough"));
+        return {};
+      },
+    ]);
+    await say("one");
+    await expect(say("two", chat, { signal: stop.signal })).rejects.toThrow("enough");
+    expect(await active()).toEqual({ kind: "none", because: "first" });
+    expect(await rows()).toHaveLength(2);
+  });
+
   it("a backend that could not even be started has changed nothing: the handle stays", async () => {
     const { say, active, calls } = await openScripted([
       {},
