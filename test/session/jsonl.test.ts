@@ -87,3 +87,22 @@ describe("openSessions", () => {
     expect(() => openWorkspace().open({ driver: driver as DriverName })).toThrow(`"${driver}", which nobody knows`);
   });
 });
+
+describe("verifying a long conversation", () => {
+  it("lets others have their turns meanwhile", async () => {
+    const house = openWorkspace();
+    const sessions = house.open();
+    const session = await sessions.getOrCreate("a:1");
+    session.addRows(Array.from({ length: 10_000 }, (_, number) => ({ role: "user", content: `row ${number}` })));
+    await sessions.save(session);
+    let turns = 0;
+    const taking = setInterval(() => turns++, 0);
+    const store = openStore({ workspace: house.workspace });
+    for await (const { rows, damage } of store.verify({ repair: false, only: "a:1" })) {
+      expect([rows, damage]).toEqual([10_000, []]);
+    }
+    clearInterval(taking);
+    expect(turns).toBeGreaterThan(5);
+    await sessions.close();
+  });
+});
