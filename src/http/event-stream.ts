@@ -64,7 +64,10 @@ export function createEventStreams(): OpenStream {
         response.end();
       },
     });
+    // It may be over by now, or the client have gone before anybody listened for that.
     if (isOver) stop();
+    else if (response.destroyed) over();
+    else if (context.req.method === "HEAD") response.end();
     return RESPONSE_ALREADY_SENT;
   };
 }

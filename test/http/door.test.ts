@@ -298,6 +298,29 @@ describe("many connections", () => {
   });
 });
 
+describe("a client that leaves before it is answered", () => {
+  it("leaves nobody behind who listens", async () => {
+    const seen = gate();
+    const { url, watching } = await openDoor({
+      before: async ({ socket }) => {
+        client.destroy();
+        await once(socket, "close");
+        setImmediate(seen.open);
+      },
+    });
+    const client = connect(Number(new URL(url).port), "127.0.0.1");
+    client.write("GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    await seen.wait;
+    await expect.poll(watching).toBe(0);
+  });
+
+  it("and only wanted to know what a stream would be like is not kept", async () => {
+    const { url } = await openDoor();
+    const response = await fetch(`${url}/api/events`, { method: "HEAD" });
+    expect([response.headers.get("content-type"), await response.text()]).toEqual(["text/event-stream", ""]);
+  });
+});
+
 describe("every answer", () => {
   it("says that it is what it says, is kept by nobody, and stands in no frame", async () => {
     const { url } = await openDoor();

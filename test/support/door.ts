@@ -1,4 +1,5 @@
 /** The HTTP door before a house with real parts, and clients that speak to it over a real connection. */
+import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { createMemoryFiles } from "../../src/agent/memory-files.js";
@@ -27,7 +28,12 @@ const overview: Overview = {
 
 export type DoorOptions = HouseOptions &
   Pick<DoorParts, "clock"> &
-  Pick<HttpParts, "maxConnections"> & { readonly guard?: Partial<GuardSettings>; readonly tokens?: readonly string[] };
+  Pick<HttpParts, "maxConnections"> & {
+    readonly guard?: Partial<GuardSettings>;
+    readonly tokens?: readonly string[];
+    /** Done before the door sees a request. */
+    readonly before?: (request: IncomingMessage) => Promise<void>;
+  };
 
 export async function openDoor(options: DoorOptions = {}) {
   const house = await openHouse(options);
@@ -64,8 +70,8 @@ export async function openDoor(options: DoorOptions = {}) {
       guard: { host: "127.0.0.1", names: [], origins: [], ...options.guard },
       auth,
       ...(options.maxConnections !== undefined && { maxConnections: options.maxConnections }),
-      openDoor: async () =>
-        createDoor({
+      openDoor: async () => {
+        const door = createDoor({
           live,
           accept: (message) => gateway.acceptOwn(message),
           outcomeOf: async (id) => (await ledger.reports.trace(id))?.entry.outcome,
@@ -86,7 +92,11 @@ export async function openDoor(options: DoorOptions = {}) {
           memory: { scope: "workspace", of: () => createMemoryFiles(memory) },
           ...(options.clock && { clock: options.clock }),
           log,
-        }),
+        });
+        const { before } = options;
+        if (!before) return door;
+        return (request, response) => void before(request).then(() => door(request, response));
+      },
       log,
     },
   );
