@@ -71,6 +71,17 @@ describe("a conversation", () => {
     await vi.waitFor(() => expect(page.conversations.of("web:a").turns.value[0]?.question).toBe("asked elsewhere"));
   });
 
+  it("is not busy again because its question is learned when the answer is out", async () => {
+    const page = openPage();
+    page.conversations.connected();
+    page.hear({ kind: "text", text: "hel" });
+    page.finished();
+    await vi.waitFor(() => expect(page.asked).toHaveLength(1));
+    page.conversations.look("web:a");
+    await vi.waitFor(() => expect(page.count()).toBe(2));
+    expect(page.conversations.of("web:a").turns.value).toEqual([]);
+  });
+
   it("that nobody looks at costs no request", () => {
     const page = openPage();
     page.conversations.connected();

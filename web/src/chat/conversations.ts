@@ -56,7 +56,7 @@ export function createConversations({ api, over, nextId }: ConversationsParts): 
 
   const learnQuestion = async ({ session, id, trace }: News): Promise<void> => {
     const { entry } = await api.get<MessageTrace>(`api/messages/${encodeURIComponent(trace)}`);
-    of(session).happen({ kind: "question", id, text: entry.text });
+    known.get(session)?.happen({ kind: "question", id, text: entry.text });
   };
 
   return {

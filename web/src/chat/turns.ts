@@ -83,6 +83,8 @@ export function happen(turns: Turns, happening: Happening, total: number): Turns
     }
     default: {
       const known = list.find(({ id }) => id === happening.id);
+      // Learned too late: what it was the question of is over.
+      if (!known && happening.kind === "question") return turns;
       const next = change(known ?? begun(happening.id, total), happening, total);
       if (next === known) return turns;
       return withList(known ? list.map((turn) => (turn === known ? next : turn)) : [...list, next]);
