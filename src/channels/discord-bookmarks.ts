@@ -47,8 +47,8 @@ export type Bookmarks = {
   /** Forward only. It is on disk a little later. */
   move(channel: string, place: Place, last: string, heard?: boolean): void;
   forget(channel: string): void;
-  /** Resolves when everything moved so far is on disk. */
-  save(): Promise<void>;
+  /** Resolves when everything moved so far is on disk; false if it could not be written. */
+  save(): Promise<boolean>;
 };
 
 /** Discord's ids grow with time. */
@@ -60,26 +60,34 @@ export const idAt = (epochMs: number): string =>
 
 const discordEpoch = Date.UTC(2015, 0, 1);
 
-export async function openBookmarks(path: string, world: World, signal: AbortSignal): Promise<Bookmarks> {
-  const marks = new Map(Object.entries(await readMarks(path, world)));
-  let changed = false;
-  let planned: Promise<void> | undefined;
-  let writing: Promise<void> = Promise.resolve();
+/** `unsaved` are those that an earlier run could not write: they are newer than the file. */
+export async function openBookmarks(
+  path: string,
+  world: World,
+  signal: AbortSignal,
+  unsaved?: ReturnType<Bookmarks["all"]>,
+): Promise<Bookmarks> {
+  const marks = new Map(unsaved ?? Object.entries(await readMarks(path, world)));
+  let changed = unsaved !== undefined;
+  let planned: Promise<unknown> | undefined;
+  let writing: Promise<boolean> = Promise.resolve(true);
 
-  const write = async (): Promise<void> => {
-    if (!changed) return;
+  const write = async (): Promise<boolean> => {
+    if (!changed) return true;
     changed = false;
     const text = `${JSON.stringify({ channels: Object.fromEntries(marks) })}\n`;
     try {
       await mkdir(dirname(path), { recursive: true });
       await replaceFile(path, (file) => file.writeFile(text));
+      return true;
     } catch (error) {
       changed = true;
       world.log.warn(`Discord: how far the channels are read could not be saved: ${reasonOf(error)}`);
+      return false;
     }
   };
   /** One write at a time, or an older state might replace a newer one. */
-  const save = (): Promise<void> => (writing = writing.then(write));
+  const save = (): Promise<boolean> => (writing = writing.then(write));
 
   const touch = (): void => {
     changed = true;

@@ -143,7 +143,7 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
   /** On disk before anything of the channel is accepted: the next thing said there may be said while we are away. */
   async function firstSight(channel: string, place: Place, from: string): Promise<void> {
     bookmarks.move(channel, place, from);
-    await bookmarks.save();
+    if (!(await bookmarks.save())) throw new Error("a new chat could not be written down");
   }
 
   /** Fetches and handles what was said since the bookmark, oldest first. */

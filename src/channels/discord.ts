@@ -5,6 +5,7 @@ import * as z from "zod/mini";
 import { reasonOf } from "../util/errors.js";
 import { flag, maybeText, seconds, section, text, textList } from "../util/settings.js";
 import { defineChannel, type Channel, type ChannelWorld } from "./channel.js";
+import type { Bookmarks } from "./discord-bookmarks.js";
 import { slashCommands } from "./discord-inbound.js";
 import { apiOf, discordSetup, usualApi } from "./discord-setup.js";
 
@@ -54,6 +55,8 @@ async function create(given: z.infer<typeof settings>, world: ChannelWorld): Pro
   const { request, deliver } = createRest(library, { api: apiRoot, token, perSecond });
   const { send, edit, typing, echoed } = createSender({ deliver, quotes: given.replyToMessage });
   let commandsKnown = false;
+  /** Nobody lists private chats: one that could not be written down must not be forgotten. */
+  let unsaved: ReturnType<Bookmarks["all"]> | undefined;
 
   const registerCommands = (application: string, signal: AbortSignal): void => {
     if (commandsKnown) return;
@@ -92,7 +95,7 @@ async function create(given: z.infer<typeof settings>, world: ChannelWorld): Pro
         if (!stop.signal.aborted) failure = { error };
         stop.abort(error);
       };
-      const bookmarks = await openBookmarks(join(world.stateFolder, "discord.json"), world, stop.signal);
+      const bookmarks = await openBookmarks(join(world.stateFolder, "discord.json"), world, stop.signal, unsaved);
       const ask = (path: `/${string}`, query?: URLSearchParams): Promise<unknown> =>
         request("get", path, query ? { query } : {}, stop.signal);
       const reader = createReader(
@@ -128,7 +131,7 @@ async function create(given: z.infer<typeof settings>, world: ChannelWorld): Pro
         signal.removeEventListener("abort", end);
         // What is being stored is stored to the end, and remembered.
         await reader.idle();
-        await bookmarks.save();
+        unsaved = (await bookmarks.save()) ? undefined : bookmarks.all();
       }
       if (failure) throw failure.error;
     },

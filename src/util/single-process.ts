@@ -1,5 +1,5 @@
 /** A place that only one process at a time may hold, for as long as it lives. */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
 export type Place = { release(): void };
@@ -12,7 +12,7 @@ const busy = 5;
  */
 export async function takePlace(file: string, about: string): Promise<Place | { readonly heldBy: string }> {
   const { DatabaseSync } = await import("@photostructure/sqlite");
-  mkdirSync(dirname(file), { recursive: true });
+  makeFolder(dirname(file));
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
     database.exec("PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE");
@@ -28,6 +28,16 @@ export async function takePlace(file: string, about: string): Promise<Place | { 
       database.close();
     },
   };
+}
+
+/** On a read-only disk Node says that the folder above is missing; the system itself knows better. */
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (error) {
+    accessSync(dirname(folder), constants.W_OK);
+    throw error;
+  }
 }
 
 function textOf(path: string): string {

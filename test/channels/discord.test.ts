@@ -1,5 +1,5 @@
 /** The Discord channel: the real discord.js against a Discord of our own. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Sending } from "../../src/channels/channel.js";
@@ -412,6 +412,22 @@ describe("what is said while we are away", () => {
     fake.say(elsewhere, ann, "welcome");
     await running.until(() => running.stored.length === 2);
     expect(running.texts().toSorted()).toEqual(["to us", "welcome"]);
+  });
+
+  it("in a private chat that began while nothing could be written is heard as soon as there is room", async () => {
+    const house = await openRunning();
+    const { fake, folder, dm, ann } = house;
+    await fake.until(() => existsSync(join(folder, "state", "discord.json")), "the first bookmark");
+    // As on a full disk: neither the bookmark nor the message can be stored.
+    rmSync(join(folder, "state"), { recursive: true });
+    writeFileSync(join(folder, "state"), "");
+    house.running.failWith(new Error("no space left on device"));
+    fake.say(dm, ann, "hello");
+    expect(await house.running.ended()).toBeInstanceOf(Error);
+    rmSync(join(folder, "state"));
+    const running = await startChannel(house);
+    await running.until(() => running.stored.length === 1);
+    expect(running.texts()).toEqual(["hello"]);
   });
 
   it("is fetched as soon as the REST half of Discord is back", async () => {
