@@ -27,6 +27,8 @@ export type Inbound = {
   readonly quiet?: true;
   /** A turn that takes longer than this is stopped. */
   readonly limitMs?: number;
+  /** It stands alone: nothing that was said before is shown. */
+  readonly stateless?: true;
 };
 
 /** How the agent says that there is nothing worth telling, when nobody has asked. */

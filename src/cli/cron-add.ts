@@ -28,6 +28,7 @@ export type AddOptions = CronOptions & {
   readonly overlap?: Policy["overlap"];
   readonly limit?: string;
   readonly retries?: string;
+  readonly stateless?: true;
 };
 
 const nameChars = 30;
@@ -118,12 +119,13 @@ function isOpen({ channels }: Settings, name: string): boolean {
   return localDoors.some((door) => door === name) || (isTree(channel) && channel["enabled"] === true);
 }
 
-const policyIn = ({ misfire, grace, overlap, limit, retries }: AddOptions): Partial<Policy> => ({
+const policyIn = ({ misfire, grace, overlap, limit, retries, stateless }: AddOptions): Partial<Policy> => ({
   ...(misfire && { misfire }),
   ...(grace !== undefined && { graceMs: durationIn("--grace", grace, 0) }),
   ...(overlap && { overlap }),
   ...(limit !== undefined && { limitMs: durationIn("--limit", limit, shortestMs) }),
   ...(retries !== undefined && { retries: count("--retries", retries) }),
+  ...(stateless && { stateless }),
 });
 
 function count(option: string, text: string): number {

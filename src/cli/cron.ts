@@ -28,6 +28,7 @@ export function addCronCommand(program: Command, { terminal }: CommandParts): vo
     .addOption(new Option("--overlap <how>", "when it is due while it still runs").choices(["skip", "wait"]))
     .option("--limit <time>", "a run that takes longer is stopped")
     .option("--retries <n>", "how often a failed run is tried again")
+    .option("--stateless", "each run stands alone: nothing that was said before is shown")
     .action(async (_, self: Command) => {
       const { addJob } = await import("./cron-add.js");
       await addJob(self.optsWithGlobals(), terminal);

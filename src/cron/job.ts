@@ -19,7 +19,7 @@ export type NewJob = {
   readonly policy?: Partial<Policy>;
 };
 
-/** How a job wants to be treated when things do not go to plan. */
+/** How a job wants to be treated, mostly when things do not go to plan. */
 export type Policy = {
   /** Occurrences that were missed: none of them is made up for, the newest one, or each. */
   readonly misfire: "skip" | "once" | "all";
@@ -31,6 +31,8 @@ export type Policy = {
   readonly limitMs: number;
   /** How often a failed run is tried again. */
   readonly retries: number;
+  /** Each run stands alone: it is not shown what was said before. */
+  readonly stateless?: true;
 };
 
 export type Job = Omit<NewJob, "policy"> & {

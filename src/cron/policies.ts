@@ -53,6 +53,7 @@ const schema = z.object({
         overlap: z.enum(["skip", "wait"]),
         limitMs: positive,
         retries: z.int().check(z.gte(0)),
+        stateless: z.literal(true),
       }),
     ),
   ),

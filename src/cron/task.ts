@@ -32,5 +32,6 @@ export function taskOf(occurrence: OpenOccurrence, job: Job, now: number, zone: 
     session,
     quiet: true,
     limitMs: policy.limitMs,
+    ...(policy.stateless && { stateless: true }),
   };
 }

@@ -100,7 +100,7 @@ export function createWork(parts: WorkParts) {
     preview: Preview,
     signal: AbortSignal,
   ): Promise<FinishedTurn> => {
-    const { id, from, text, media, quiet } = item.message;
+    const { id, from, text, media, quiet, stateless } = item.message;
     signal.throwIfAborted();
     const answered: Outcome = { kind: "answered" };
     const command = await agent.runCommand(text, item.session, signal);
@@ -115,6 +115,7 @@ export function createWork(parts: WorkParts) {
       media,
       signal,
       ...(quiet && { unasked: true }),
+      ...(stateless && { stateless }),
       resume: {
         rows: ofTools.flatMap((step) => (step.kind === "row" ? [step] : [])),
         // Tools run one after the other: of all that were started only the last can have been cut short.

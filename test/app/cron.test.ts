@@ -124,6 +124,17 @@ describe("a job in the gateway", () => {
     expect(await house.rows("ann")).toHaveLength(2);
   });
 
+  it("that stands alone is shown nothing of what was said before, and is written down all the same", async () => {
+    const alone = { session: "fake:ann", policy: { ...usualPolicy, stateless: true } } as const;
+    const house = await open({ jobs: [hourly(alone)], model: [{ text: "one" }, { text: "two" }] });
+    await house.tickAt(start + hour);
+    await house.tickAt(start + 2 * hour);
+    expect(house.requests.map(({ messages }) => messages.filter(({ role }) => role !== "system").length)).toEqual([
+      1, 1,
+    ]);
+    expect(await house.rows("ann")).toHaveLength(4);
+  });
+
   it("says nothing if there is nothing to say, and has run all the same", async () => {
     const house = await open({ jobs: [hourly()], model: [{ text: "[SILENT]" }] });
     await house.tickAt(start + hour);

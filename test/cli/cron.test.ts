@@ -75,6 +75,14 @@ describe("nanogate cron add and list", () => {
     });
   });
 
+  it("keep that each run of a job stands alone", async () => {
+    const { added, cron } = openCron();
+    await added("--every", "2h", "--stateless");
+    const [job] = JSON.parse((await cron("list", "--json")).out) as Job[];
+    expect(job?.policy.stateless).toBe(true);
+    expect((await added("--every", "3h")).policy).not.toHaveProperty("stateless");
+  });
+
   it("can tell nobody", async () => {
     const { cron } = openCron();
     await cron("add", "--every", "2h", "--message", "tidy up", "--silent");

@@ -51,6 +51,11 @@ describe("the task of a job", () => {
     expect(taskOf({ ...occurrence, how: "manual" }, job, dueAt, "UTC").id).toBe(`cron-1a2b3c4d-${dueAt}m`);
   });
 
+  it("stands alone if the job wishes so", () => {
+    const alone = { ...job, policy: { ...job.policy, stateless: true } } as const;
+    expect(taskOf(occurrence, alone, dueAt, "UTC").stateless).toBe(true);
+  });
+
   it("of a job without a chat runs where nobody is told", () => {
     const { to: _, ...alone } = job;
     const { from, text } = taskOf(occurrence, alone, dueAt, "UTC");
