@@ -26,6 +26,8 @@ export type Conversations = {
   verify(key: SessionKey): Promise<Verified | undefined>;
   /** Its lines, in portions. */
   export(key: SessionKey): Promise<Readable | undefined>;
+  /** Why there cannot be a conversation of this name; undefined: there can. */
+  refusal(key: SessionKey): Promise<string | undefined>;
 };
 export type PageAsked = { readonly before?: number; readonly limit: number; readonly raw: boolean };
 
@@ -102,6 +104,16 @@ export function createConversations({ sessions, store }: ConversationsParts): Co
       if (!log.lines) return Readable.from(printed(log));
       const { size } = await stat(log.path);
       return size === 0 ? Readable.from(printed(log)) : createReadStream(log.path, { end: size - 1 });
+    },
+
+    async refusal(key) {
+      try {
+        await sessions.getOrCreate(key);
+      } catch (error) {
+        // A disk that fails is no reason to refuse: whatever is said is kept until it works again.
+        if (error instanceof UserError) return error.message;
+      }
+      return undefined;
     },
   };
 }

@@ -5,10 +5,12 @@ import type { Address } from "../message.js";
 import { reasonOf } from "../util/errors.js";
 import type { Log } from "../world.js";
 import { ask, type AskParts } from "./asking.js";
+import type { Conversations } from "./conversations.js";
 import type { DoorApp, OpenStream } from "./event-stream.js";
 import { mostPictures, NoPicture, savePictures, withPictures } from "./pictures.js";
 
 export type LiveParts = AskParts & {
+  readonly conversations: Pick<Conversations, "refusal">;
   /** Channels without a platform: what is said there is heard by whoever looks. */
   readonly localDoors: readonly string[];
   readonly openStream: OpenStream;
@@ -28,7 +30,7 @@ export const turnRequest = z.object({
 });
 
 export function addLiveRoutes(app: DoorApp, parts: LiveParts): void {
-  const { live, localDoors, openStream, mediaOf, log } = parts;
+  const { live, conversations, localDoors, openStream, mediaOf, log } = parts;
 
   app.post("/api/turns", async (context) => {
     const asked = z.safeParse(turnRequest, await context.req.json().catch(() => undefined));
@@ -36,6 +38,9 @@ export function addLiveRoutes(app: DoorApp, parts: LiveParts): void {
       return context.json({ error: "Send {session, text}, and nothing else but an id and images." }, 400);
     }
     const { session, text, id = randomUUID(), images = [] } = asked.data;
+    // Once taken, it would be tried for ever.
+    const refused = await conversations.refusal(session);
+    if (refused !== undefined) return context.json({ error: refused }, 400);
     const from = placeOf(session, localDoors);
     const media = await savePictures(mediaOf("web"), id, images).catch((error: unknown) => {
       if (error instanceof NoPicture) return error;

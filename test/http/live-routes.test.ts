@@ -115,6 +115,20 @@ describe("POST /api/turns", () => {
     },
   );
 
+  it.each([
+    ["a NUL", "fake:a\0b"],
+    ["half a character", "fake:\ud800"],
+    ["a name too long for a file", `fake:${"a".repeat(400)}`],
+  ])("takes no message for a conversation that cannot be stored: %s", async (_, session) => {
+    const { post, house } = await openDoor();
+    const response = await post("/api/turns", { ...turn, session }, { signal: AbortSignal.timeout(4000) });
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      { error: expect.stringContaining("The session key") },
+    ]);
+    expect(await house.ledger.reports.trace(turn.id)).toBeUndefined();
+  });
+
   it("refuses a page of another site, and one who asks for another name", async () => {
     const { post, house } = await openDoor();
     expect((await post("/api/turns", turn, { headers: { origin: "https://evil.example.org" } })).status).toBe(403);
