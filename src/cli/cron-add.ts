@@ -3,13 +3,12 @@ import { parseLocalTime } from "../agent/tools/local-time.js";
 import { localDoors } from "../app/local-channel.js";
 import { isTree } from "../config/json-file.js";
 import type { Settings } from "../config/load.js";
-import { checkSchedule } from "../cron/check-schedule.js";
+import { asSentence, checkSchedule, checkZone } from "../cron/check-schedule.js";
 import type { Policy, Schedule } from "../cron/job.js";
 import { nextRun } from "../cron/next-run.js";
 import { moment, readDuration, scheduleInWords } from "../cron/words.js";
 import type { Address } from "../message.js";
 import { firstCharacters } from "../session/turn-rows.js";
-import { isZone } from "../util/zone.js";
 import { type CronOptions, withJobs } from "./open-jobs.js";
 import { spelledOut } from "./printable.js";
 import { type Terminal, WrongUse } from "./terminal.js";
@@ -73,7 +72,8 @@ function scheduleFrom({ every, cron, at, tz }: AddOptions, configured: string | 
   const where = zone === undefined ? {} : { tz: zone };
   if (cron !== undefined) return checked({ kind: "cron", expr: cron.trim(), ...where });
   if (at !== undefined) {
-    if (zone !== undefined && !isZone(zone)) checked({ kind: "cron", expr: "* * * * *", tz: zone });
+    const problem = zone === undefined ? undefined : checkZone(zone);
+    if (problem !== undefined) throw new WrongUse(asSentence(problem), "For instance --tz Europe/Berlin.");
     const atMs = parseLocalTime(at, zone);
     if (atMs === undefined)
       throw new WrongUse(`--at ${JSON.stringify(at)} is no time.`, "For instance --at 2026-12-24T18:00.");
@@ -87,7 +87,7 @@ function checked(schedule: Schedule): Schedule {
   const problem = checkSchedule(schedule);
   if (problem !== undefined) {
     throw new WrongUse(
-      schedule.kind === "cron" ? `${JSON.stringify(schedule.expr)}: ${problem}.` : `${problem}.`,
+      asSentence(schedule.kind === "cron" ? `${JSON.stringify(schedule.expr)}: ${problem}` : problem),
       "`nanogate cron preview` shows when an expression comes.",
     );
   }

@@ -1,5 +1,5 @@
 /** `nanogate cron preview`: when a job or an expression comes next, and where the clocks change. */
-import { checkSchedule } from "../cron/check-schedule.js";
+import { asSentence, checkSchedule } from "../cron/check-schedule.js";
 import type { Job, Schedule } from "../cron/job.js";
 import { preview, type PreviewRow } from "../cron/preview.js";
 import { duration, scheduleInWords } from "../cron/words.js";
@@ -33,7 +33,7 @@ function expressionFrom(expr: string, tz: string | undefined): Schedule {
   const problem = checkSchedule(schedule);
   if (problem === undefined) return schedule;
   throw new WrongUse(
-    `${JSON.stringify(expr)}: ${problem}.`,
+    asSentence(`${JSON.stringify(expr)}: ${problem}`),
     'For instance "0 9 * * 1-5": at nine from Monday to Friday.',
   );
 }

@@ -11,19 +11,23 @@ export function checkSchedule(schedule: Schedule): string | undefined {
   if (schedule.kind === "every") {
     return nextRun(schedule, 0) === undefined ? "an interval has to be at least one millisecond long" : undefined;
   }
-  if (schedule.tz !== undefined && !isZone(schedule.tz)) return unknownZone(schedule.tz);
-  const problem = checkExpression(schedule.expr);
+  const problem = (schedule.tz === undefined ? undefined : checkZone(schedule.tz)) ?? checkExpression(schedule.expr);
   if (problem !== undefined) return problem;
   // Long ago, so that an expression with a year is not refused for being over.
   if (nextRun({ ...schedule, tz: "UTC" }, 0) !== undefined) return undefined;
   return `'${schedule.expr}' never comes: ${daysThatNeverCome(schedule.expr)}`;
 }
 
-function unknownZone(zone: string): string {
+/** Undefined if there is such a zone. */
+export function checkZone(zone: string): string | undefined {
+  if (isZone(zone)) return undefined;
   const meant = nearestZone(zone);
   const hint = meant === undefined ? "use a name like Europe/Berlin" : `did you mean ${meant}?`;
   return `unknown timezone '${zone}': ${hint}`;
 }
+
+/** A problem that ends with a question needs no full stop. */
+export const asSentence = (problem: string): string => (problem.endsWith("?") ? problem : `${problem}.`);
 
 const howMany = "5 fields: minute hour day month weekday; 6 with seconds at the end";
 
