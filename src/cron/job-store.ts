@@ -7,7 +7,7 @@ import { UserError } from "../util/errors.js";
 import { createProcessLock } from "../util/process-lock.js";
 import type { Log } from "../world.js";
 import { idOf } from "./action-log.js";
-import { checkSchedule } from "./check-schedule.js";
+import { asSentence, checkSchedule } from "./check-schedule.js";
 import type { Job, JobStore, Policy, Schedule } from "./job.js";
 import { enabledEntry, newEntry, ranEntry, readEntry, type ReadEntry } from "./job-entry.js";
 import { createJobsFile } from "./jobs-file.js";
@@ -71,9 +71,21 @@ export function createJobStore(parts: JobStoreParts): OpenJobStore {
     if (known && known.wish === wish) return known.job;
     const job = { ...found.job, policy: { ...defaults, ...wish } };
     const problem = job.enabled && job.nextRunAtMs === undefined ? checkSchedule(job.schedule) : undefined;
-    if (problem !== undefined) report(`Job ${job.id} (${job.name}) never runs: ${problem}.`);
+    if (problem !== undefined) report(asSentence(`Job ${job.id} (${job.name}) never runs: ${problem}`));
     made.set(entry, { wish, job });
     return job;
+  };
+
+  /** Who copies a job by hand may forget its id. Changes and outcomes go by it, to the first: the others cannot run. */
+  const firstOfEach = (jobs: readonly Job[]): readonly Job[] => {
+    const ids = new Set<string>();
+    return jobs.filter(({ id, name }) => {
+      const isFirst = !ids.has(id);
+      if (!isFirst)
+        report(`A second job in jobs.json has the id ${id} (${name}). It never runs: give it one of its own.`);
+      ids.add(id);
+      return isFirst;
+    });
   };
 
   /** Changes one job of ours; gives it as it is then. Undefined: there is no such job. */
@@ -98,7 +110,7 @@ export function createJobStore(parts: JobStoreParts): OpenJobStore {
     async list() {
       const [entries, wishes] = [await file.read(), await policies.read()];
       if (listed?.entries !== entries || listed.wishes !== wishes) {
-        listed = { entries, wishes, jobs: entries.flatMap((entry) => jobOf(entry, wishes) ?? []) };
+        listed = { entries, wishes, jobs: firstOfEach(entries.flatMap((entry) => jobOf(entry, wishes) ?? [])) };
       }
       return listed.jobs;
     },

@@ -189,6 +189,22 @@ describe("a job that nanobot took although it can never run", () => {
   });
 });
 
+describe("a job that was copied by hand, with its id", () => {
+  it("is kept and told of; only the first counts", async () => {
+    const shop = await openStore();
+    await shop.store.add(every("a"));
+    const file = JSON.parse(await shop.read()) as { jobs: object[] };
+    const text = JSON.stringify({ ...file, jobs: [...file.jobs, { ...file.jobs[0], name: "b" }] });
+    const { store, told, read } = await openStore({ files: { "cron/jobs.json": text } });
+    expect((await store.list()).map(({ name }) => name)).toEqual(["a"]);
+    expect(told).toEqual(["A second job in jobs.json has the id 2442ffee (b). It never runs: give it one of its own."]);
+    await store.ran("2442ffee", { atMs: start, status: "ok" }, start + 1);
+    expect((await store.list()).map(({ name }) => name)).toEqual(["a"]);
+    expect((JSON.parse(await read()) as typeof file).jobs).toHaveLength(2);
+    expect(told).toHaveLength(1);
+  });
+});
+
 describe("how a job wants to be treated", () => {
   it("is kept beside nanobot's file, which does not change by it", async () => {
     const shop = await openStore();
