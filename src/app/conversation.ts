@@ -36,6 +36,8 @@ export type ConversationParts = {
   readonly from: Address;
   /** Told what is said outside of an answer: by a tool, a subagent, a reminder. */
   readonly heard: (text: string) => void;
+  /** One question is asked, and what is said meanwhile to others in this chat is not for whoever asks it. */
+  readonly once?: true;
 };
 
 /** If the gateway ends or begins while somebody talks, the conversation goes on with whoever is there. */

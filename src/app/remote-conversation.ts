@@ -13,7 +13,7 @@ type Running = Extract<Asked, { kind: "running" }>;
 export class NobodyThere extends Error {}
 
 export function openRemote(parts: ConversationParts, { running, status }: Running): Conversation {
-  const { world, session, from, heard } = parts;
+  const { world, session, from, heard, once } = parts;
   const address = addressOf(running);
   const closed = new AbortController();
   /** Messages of our own: what becomes of them their asker sees. */
@@ -59,7 +59,7 @@ export function openRemote(parts: ConversationParts, { running, status }: Runnin
     }
   };
   // Whoever talks to a gateway that ends is told when he asks.
-  listen().catch(() => {});
+  if (!once) listen().catch(() => {});
 
   return {
     modelName: status.model,

@@ -20,6 +20,7 @@ export async function askOnce(question: string, options: AskOptions, terminal: T
     session,
     from: { channel: "cli", chat: "direct" },
     heard: (text) => void sent.push(text),
+    once: true,
   });
   if (conversation.notice !== undefined) terminal.err(`nanogate: ${conversation.notice}\n`);
   const abort = new AbortController();

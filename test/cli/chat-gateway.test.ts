@@ -86,6 +86,23 @@ describe("a question while a gateway runs", () => {
     await stop();
   });
 
+  it("is answered with its own answer, whoever else asks at the same time", async () => {
+    let release = (): void => {};
+    const server = await openFakeOpenAi((response, heard) => {
+      release = () => says("the first answer")(response, heard);
+    }, says("the second answer"));
+    const home = openHome({ ...servedBy(server.url), gateway: { port: 0 } });
+    const { stop } = await openGateway({}, home);
+    const first = runProgram(["chat", "-m", "one"], { home });
+    await expect.poll(() => server.heard.length, patience).toBe(1);
+    const second = runProgram(["chat", "-m", "two"], { home });
+    await expect.poll(async () => (await entries(home)).length, patience).toBe(2);
+    release();
+    expect((await first).out).toBe("the first answer\n");
+    expect((await second).out).toBe("the second answer\n");
+    await stop();
+  });
+
   it("does not wait for ever for a gateway that does not answer", async () => {
     const home = openHome({ agents: demo });
     const server = createServer(() => {});
