@@ -66,6 +66,8 @@ describe("a conversation", () => {
     expect(await page.locator(".markdown").locator("img, script, style, [onerror], a[href^=javascript]").count()).toBe(
       0,
     );
+    // What leads nowhere does not look as if it did.
+    expect(await page.locator(".markdown a").allTextContents()).toEqual(["p ↗"]);
     expect(await page.evaluate(() => (globalThis as { pwned?: number }).pwned)).toBeUndefined();
   });
 

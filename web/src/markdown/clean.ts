@@ -23,6 +23,8 @@ export function cleanFragment(html: string): DocumentFragment {
     ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|tel:|#)/i,
     RETURN_DOM_FRAGMENT: true,
   });
+  // A link that leads nowhere any more is only words.
+  for (const link of fragment.querySelectorAll("a:not([href])")) link.replaceWith(...link.childNodes);
   for (const pre of fragment.querySelectorAll("pre")) dressCode(pre);
   for (const table of fragment.querySelectorAll("table")) wrap(table, "table-scroll");
   return fragment;
