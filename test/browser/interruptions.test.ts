@@ -55,6 +55,8 @@ describe("a gateway that is killed while its page is open", () => {
     await expect.poll(() => spoken(page)).toEqual(["one", "First."]);
     await house.kill();
     await page.getByText("Reconnecting…").waitFor();
+    // The notice is one thing, the light beside the theme another: neither is dressed as the other.
+    expect(await page.locator(".link-state").evaluate((light) => getComputedStyle(light).padding)).toBe("0px");
     await say(page, "two");
     await expect.poll(() => spoken(page)).toEqual(["one", "First.", "two"]);
     await page.getByText("Sending…").waitFor();

@@ -29,7 +29,7 @@ export function App() {
       <Sidebar />
       <main class={`main view-${view}`} id="main" ref={main} tabIndex={-1} aria-label={entry?.name}>
         {page.connection.value === "lost" && (
-          <div class="lost" role="status">
+          <div class="lost-notice" role="status">
             <span class="spinner" aria-hidden="true" /> The gateway does not answer. Reconnecting…
           </div>
         )}
