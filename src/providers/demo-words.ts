@@ -33,6 +33,12 @@ export function withoutContext(text: string): string {
     .trim();
 }
 
+/** What a job by the clock says is to be done, without the lines around it; undefined if it was a person who spoke. */
+export function scheduledTask(text: string): string | undefined {
+  const [, task] = /^\[Scheduled Task\][\s\S]*?\nScheduled instruction: ([\s\S]*)$/.exec(text) ?? [];
+  return task?.replace(/(?:\n\((?:This run is late|If there is nothing worth telling)[^\n]*)+$/, "").trim();
+}
+
 export function report({ tool, input, result }: Done): string {
   const shown = result.length > 1500 ? `${result.slice(0, 1500)}\n… (${result.length - 1500} more characters)` : result;
   if (result.startsWith("Error")) return `That did not work. The tool ${tool} says:\n${shown}`;

@@ -5,7 +5,7 @@ import { localIsoTime } from "../util/clock.js";
 import { type Clock, systemClock } from "../world.js";
 import { evaluate } from "./arithmetic.js";
 import { recall, remember, saveMemory } from "./demo-memory.js";
-import { type Done, fill, quote, report, type Scene, type Step, textOf, wordsOf } from "./demo-words.js";
+import { type Done, fill, quote, report, type Scene, scheduledTask, type Step, textOf, wordsOf } from "./demo-words.js";
 import type { Model, ModelEvent, ModelRequest, ToolSpec } from "./provider.js";
 
 const howToSet =
@@ -42,7 +42,9 @@ type Skill = { readonly asked: RegExp; next(match: RegExpExecArray, scene: Scene
 function nextStep(request: ModelRequest, clock: Clock): Step {
   const { tools, mustCall } = request;
   const last = request.messages.findLastIndex(({ role }) => role === "user");
-  const text = wordsOf(request.messages[last]);
+  const heard = wordsOf(request.messages[last]);
+  const task = scheduledTask(heard);
+  const text = task ?? heard;
   const scene = { text, done: doneSince(request.messages.slice(last + 1)), request, clock };
   const forced = mustCall ?? (tools.length === 1 && tools[0]?.name === "save_memory" ? "save_memory" : undefined);
   const wanted = tools.find(({ name }) => name === forced);
@@ -58,6 +60,7 @@ function nextStep(request: ModelRequest, clock: Clock): Step {
   }
   const result = scene.done.at(-1);
   if (result) return { say: report(result) };
+  if (task !== undefined) return { say: `Reminder: ${task}` };
   return {
     say: `${quote(text)} I am nanogate's built-in demo model: I follow a few fixed rules and cannot really answer that. ${howToSet}`,
   };

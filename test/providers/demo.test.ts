@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { heartbeatJob } from "../../src/cron/heartbeat.js";
+import { taskOf } from "../../src/cron/task.js";
 import type { ModelMessage } from "../../src/message.js";
 import { createDemo } from "../../src/providers/demo.js";
 import type { Model, ModelRequest, ToolSpec } from "../../src/providers/provider.js";
@@ -141,6 +143,26 @@ describe("the demo model", () => {
       { type: "text" as const, text: "what is 6*7" },
     ];
     expect((await step(demo(), { messages: [{ role: "user", content: parts }], tools })).text).toBe("6*7 = 42");
+  });
+
+  it("reminds when the time has come, and does what it was to do then", async () => {
+    const due = (message: string): string => {
+      const occurrence = {
+        job: "j",
+        name: "n",
+        dueAt: 0,
+        how: "scheduled",
+        late: true,
+        attempt: 1,
+        notBefore: 0,
+      } as const;
+      const to = { channel: "cli", chat: "direct" };
+      const job = { ...heartbeatJob({ everyMs: 1000, limitMs: 1000 }), name: "n", message, to };
+      return taskOf(occurrence, job, 0, "UTC").text;
+    };
+    expect((await step(demo(), ask(due("drink tea\n(green)"), { tools }))).text).toBe("Reminder: drink tea\n(green)");
+    expect((await step(demo(), ask(due("run date"), { tools }))).call).toEqual(["exec", { command: "date" }]);
+    expect((await turn(due("run date"), { exec: "Tuesday" })).text).toBe("I ran `date`:\nTuesday");
   });
 
   it("knows what was said before", async () => {
