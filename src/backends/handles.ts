@@ -37,6 +37,8 @@ export type Handles = {
   create(chat: SessionKey, id: string): Promise<void>;
   /** One message more. False, and nothing has changed: somebody else has used it since, or it is gone. */
   increment(id: string, counted: Counted): Promise<boolean>;
+  /** Another note in place of the one that came with its last message. */
+  note(id: string, seen: string): Promise<void>;
   /** The next message of the chat begins anew. */
   expire(id: string): Promise<void>;
   /** Those that nobody has used for so long. */

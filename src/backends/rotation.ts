@@ -149,15 +149,17 @@ export function createRotation({ backend, handles, settings, log }: RotationPart
   /** `again`: the handle is of no use, and the message has to be said in a new conversation, with this note. */
   const goOn = async (
     talk: Talk,
-    id: string,
-    count: number,
+    { id, count }: { readonly id: string; readonly count: number },
   ): Promise<Talked | { readonly again: string | undefined }> => {
     let end: BackendEnd;
+    // If this process dies now, whoever finds the handle must not go on with it: nobody knows what it has seen.
+    await quietly("a handle could not be marked", () => handles.note(id, underWay));
     try {
       end = await call(talk, talk.message, { handle: id });
     } catch (error) {
       // Stopped in the middle, its state is unknown. Who could not even be started has changed nothing.
       if (talk.signal.aborted) await drop(id);
+      else await quietly("a handle could not be marked", () => handles.note(id, markAt(talk.place)));
       throw error;
     }
     if (end.kind === "lost" || end.kind === "failed") {
@@ -198,7 +200,7 @@ export function createRotation({ backend, handles, settings, log }: RotationPart
       await drop(found.id);
       return begin(talk, note);
     }
-    const talked = await goOn(talk, found.id, found.count);
+    const talked = await goOn(talk, found);
     return "again" in talked ? begin(talk, talked.again) : talked;
   };
 
@@ -211,5 +213,7 @@ export function createRotation({ backend, handles, settings, log }: RotationPart
   };
 }
 
+/** Never the mark of a place. */
+const underWay = "under way";
 const unknown: Found = { kind: "none", because: "first" };
 const shownRaw = 2000;

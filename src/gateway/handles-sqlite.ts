@@ -43,6 +43,11 @@ export function createSqliteHandles({ sql, durably, now }: SqliteTables): Handle
         return true;
       });
     },
+    async note(id, seen) {
+      await durably("handle", () => {
+        sql("UPDATE session_marks SET seen = ? WHERE id = ?").run(plain(seen), plain(id));
+      });
+    },
     async expire(id) {
       await durably("handle", () => {
         sql("DELETE FROM sessions WHERE id = ?").run(plain(id));

@@ -102,6 +102,17 @@ export function describeHandles(name: string, bench: () => HandlesBench): void {
       expect(await handles.active("a:1", limits)).toMatchObject({ seen: undefined });
     });
 
+    it("gets another note without a message being counted", async () => {
+      const handles = await bench().open();
+      await handles.create("a:1", "x");
+      await use(handles, "a:1");
+      await handles.note("x", "another");
+      expect(await handles.active("a:1", limits)).toEqual({ kind: "active", id: "x", count: 1, seen: "another" });
+      await handles.note("gone", "another");
+      await handles.create("a:2", "gone");
+      expect(await handles.active("a:2", limits)).toMatchObject({ seen: undefined });
+    });
+
     it("keeps its place and its count under a new name (003-19)", async () => {
       const handles = await bench().open();
       await handles.create("a:1", "x");

@@ -371,9 +371,26 @@ describe("two at once", () => {
     expect(await second.think("right")).toMatchObject({ reply: expect.stringContaining("answer") });
     hold.open();
     expect(await left).toMatchObject({ reply: expect.stringContaining("answer") });
-    expect(calls.slice(1).map(({ handle }) => handle)).toEqual([calls[1]?.handle, calls[1]?.handle]);
+    // Who comes second begins a conversation of its own, and that is the one to go on with.
+    expect(calls.slice(1).map(({ handle }) => handle)).toEqual([undefined, expect.any(String)]);
     expect(first.warnings).toContainEqual(expect.stringContaining("two messages at once"));
-    expect(await first.active()).toEqual({ kind: "none", because: "first" });
+    const found = await first.active();
+    expect(found).toMatchObject({ kind: "active", count: 1 });
+    expect(found).not.toMatchObject({ id: calls[2]?.handle });
+  });
+
+  it("a process that died in the middle: nobody goes on with what it was using", async () => {
+    const { backend, calls, forgotten } = scriptedBackend([{}, () => new Promise(() => {})]);
+    const first = await openTalk({ backend });
+    await first.say("one");
+    const second = await openTalk({ backend, before: first });
+    void first.think("two");
+    await expect.poll(() => calls.length).toBe(2);
+    await second.say("three");
+    expect(calls[2]).not.toHaveProperty("handle");
+    expect(forgotten).toEqual([calls[1]?.handle]);
+    await second.say("four");
+    expect(calls[3]?.handle).toBeDefined();
   });
 });
 
