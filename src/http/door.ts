@@ -9,7 +9,7 @@ import { addLedgerRoutes, type LedgerParts } from "./ledger-routes.js";
 import { addLiveRoutes, type LiveParts } from "./live-routes.js";
 import { addLoginRoutes, type LoginParts } from "./login-routes.js";
 import { addMemoryRoutes, type MemoryParts } from "./memory-routes.js";
-import { addOpenAiRoutes, type OpenAiParts } from "./openai-routes.js";
+import { addOpenAiRoutes, type OpenAiParts, unknownUrl } from "./openai-routes.js";
 import { addOpenApiRoute, type OpenApiParts } from "./openapi.js";
 import { addOverviewRoutes, type OverviewParts } from "./overview-routes.js";
 import { addPageRoutes, type PageParts } from "./page-routes.js";
@@ -49,7 +49,11 @@ export function createRoutes(given: DoorParts): DoorApp {
   addOpenApiRoute(app, parts);
   addLoginRoutes(app, parts);
   addPageRoutes(app, parts);
-  app.notFound((context) => context.json({ error: `There is nothing at ${context.req.path}.` }, 404));
+  app.notFound((context) => {
+    const { path } = context.req;
+    const words = `There is nothing at ${path}.`;
+    return context.json(path.startsWith("/v1/") ? unknownUrl(words) : { error: words }, 404);
+  });
   app.onError((error, context) => {
     parts.log.warn(`${context.req.method} ${context.req.path}: ${error.message}`, { error });
     return context.json({ error: "Something went wrong here. The log says what." }, 500);

@@ -231,6 +231,10 @@ const refuse = (context: Asked, { status, body }: Refusal): Response => {
 const invalid = (message: string, param: string | null, code: string | null = null): Refusal =>
   new Refusal(400, message, { type: "invalid_request_error", param, code });
 
+/** Clients of OpenAI know more of its paths than there are here. */
+export const unknownUrl = (message: string): z.infer<typeof openAiError> =>
+  new Refusal(404, message, { type: "invalid_request_error", code: "unknown_url" }).body;
+
 function failure({ kind, words }: Exclude<Answer, { kind: "answered" }>): Refusal {
   if (kind === "busy") return new Refusal(429, words, { type: "requests", code: "rate_limit_exceeded" });
   if (kind === "postponed") return new Refusal(503, words, { type: "server_error", code: "shutting_down" });

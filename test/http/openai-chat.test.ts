@@ -176,6 +176,12 @@ describe("a completion", () => {
     expect(model.heard).toEqual([]);
   });
 
+  it("is refused in OpenAI's words for what there is not here", async () => {
+    const { client } = await openClient();
+    const error = await errorOf(client.embeddings.create({ model: "nanogate", input: "hi" }));
+    expect([error.status, error.code, error.type]).toEqual([404, "unknown_url", "invalid_request_error"]);
+  });
+
   it("is refused for a body that is no JSON", async () => {
     const { url } = await openClient();
     const response = await fetch(`${url}/v1/chat/completions`, { method: "POST", body: "{" });
