@@ -92,7 +92,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     const woken = new AbortController();
     waiting.set(key, woken);
     try {
-      await sleep(ms, AbortSignal.any([woken.signal, stopped.signal]));
+      await sleep(ms, woken.signal);
       return true;
     } catch {
       return false;
@@ -193,7 +193,10 @@ export function createDelivery(parts: DeliveryParts): Delivery {
         [...workers].flatMap(([key, worker]) => (waiting.has(key) || resting.has(key) ? [] : [worker]));
       while (busy().length > 0) await Promise.race([Promise.all(busy()), nextLook()]);
     },
-    stop: () => stopped.abort(),
+    stop() {
+      stopped.abort();
+      for (const woken of waiting.values()) woken.abort();
+    },
   };
 }
 

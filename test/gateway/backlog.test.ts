@@ -38,11 +38,11 @@ describe(`${waiting} messages that wait before the start`, () => {
       folder,
       model: [async ({ messages }) => ({ text: `re ${textOf(messages.at(-1)).split("\n\n").at(-1)}` })],
     });
-    const before = heapMegabytes();
+    const before = await heapMegabytes();
     await house.gateway.resume();
     expect(house.lanes.load()).toEqual({ lanes: chats, queued: waiting });
     // What waits is held in memory: a few kilobytes each, so that ten thousand fit into any machine.
-    expect((heapMegabytes() - before) * 1024).toBeLessThan(10 * waiting);
+    expect(((await heapMegabytes()) - before) * 1024).toBeLessThan(10 * waiting);
     await house.settle();
     for (let chat = 0; chat < chats; chat++) {
       const heard = house.heard.filter((line) => line.startsWith(`chat${chat}:`));
