@@ -6,7 +6,11 @@ import type { Log } from "../world.js";
 
 /** `tell` gets each trouble that the owner should know of, once. */
 export const openJobs = (
-  { home, workspace, cron }: Settings,
+  { home, workspace, cron, agents }: Settings,
   log: Log,
   tell: (problem: string) => void = () => {},
-): OpenJobStore => createJobStore({ home, workspace, now: () => Date.now(), log, defaults: policyFrom(cron), tell });
+): OpenJobStore => {
+  const { timezone: zone } = agents.defaults;
+  const defaults = policyFrom(cron);
+  return createJobStore({ home, workspace, now: () => Date.now(), log, defaults, ...(zone !== "" && { zone }), tell });
+};

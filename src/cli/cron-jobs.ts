@@ -1,5 +1,6 @@
 /** `nanogate cron list`, `remove`, `enable` and `disable`. */
 import type { Job } from "../cron/job.js";
+import { nextRun } from "../cron/next-run.js";
 import { moment, scheduleInWords } from "../cron/words.js";
 import { keyOf } from "../message.js";
 import { machineZone, timeIn } from "../util/zone.js";
@@ -9,8 +10,9 @@ import { styled, table, type Terminal } from "./terminal.js";
 
 export async function listJobs(options: CronOptions, terminal: Terminal): Promise<void> {
   await withJobs(options, terminal, async ({ jobs, zone }) => {
-    const found = [...(await jobs.list())].sort((a, b) => nextOf(a) - nextOf(b));
-    if (options.json) return terminal.out(JSON.stringify(found));
+    const listed = await jobs.list();
+    if (options.json) return terminal.out(JSON.stringify([...listed].sort((a, b) => nextOf(a) - nextOf(b))));
+    const found = listed.map((job) => planned(job, zone)).sort((a, b) => nextOf(a) - nextOf(b));
     if (found.length === 0) return terminal.out("No jobs. `nanogate cron add --help` shows how to plan one.");
     const rows = found.map((job) => [
       spelledOut(job.id),
@@ -23,6 +25,14 @@ export async function listJobs(options: CronOptions, terminal: Terminal): Promis
     terminal.out(table(terminal, ["ID", "NAME", "WHEN", "NEXT RUN", "TELLS", "LAST RUN"], rows));
     terminal.out(styled(terminal, "dim", `Times are in ${zone ?? machineZone()}.`));
   });
+}
+
+/** A job that somebody wrote into the file has no next run there until the gateway has run it. */
+function planned(job: Job, zone: string | undefined): Job {
+  if (job.nextRunAtMs !== undefined) return job;
+  const options = { anchorMs: job.createdAtMs, ...(zone !== undefined && { zone }) };
+  const next = nextRun(job.schedule, Date.now(), options);
+  return next === undefined ? job : { ...job, nextRunAtMs: next };
 }
 
 const nextOf = ({ enabled, nextRunAtMs }: Job): number => (enabled ? (nextRunAtMs ?? Infinity) : Infinity);

@@ -23,15 +23,17 @@ export async function withJobs<T>(
 ): Promise<T> {
   const settings = loadSettings(findHome(options.home, process.env), process.env);
   const { timezone } = settings.agents.defaults;
+  const zone = timezone === "" ? {} : { zone: timezone };
   const jobs = createJobStore({
     home: settings.home,
     workspace: settings.workspace,
     now: () => Date.now(),
     log: { warn: (message) => terminal.err(`nanogate: ${message}\n`) },
     defaults: policyFrom(settings.cron),
+    ...zone,
   });
   try {
-    return await work({ jobs, settings, ...(timezone !== "" && { zone: timezone }) });
+    return await work({ jobs, settings, ...zone });
   } finally {
     jobs.close();
   }

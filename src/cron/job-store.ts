@@ -12,7 +12,7 @@ import type { Job, JobStore, Policy, Schedule } from "./job.js";
 import { enabledEntry, newEntry, ranEntry, readEntry, type ReadEntry } from "./job-entry.js";
 import { createJobsFile } from "./jobs-file.js";
 import type { Entry } from "./jobs-json.js";
-import { nextRun } from "./next-run.js";
+import { nextRun, type NextRunOptions } from "./next-run.js";
 import { createPolicies, type Wishes } from "./policies.js";
 
 export type JobStoreParts = {
@@ -22,6 +22,8 @@ export type JobStoreParts = {
   readonly log: Log;
   /** For jobs that do not wish otherwise. */
   readonly defaults: Policy;
+  /** The zone of an expression that names none; absent: the machine's. */
+  readonly zone?: string;
   /** Told once of each trouble that the owner should know of. */
   readonly tell?: (problem: string) => void;
   readonly newId?: () => string;
@@ -37,7 +39,8 @@ export type OpenJobStore = JobStore & {
 const shortId = (): string => randomUUID().slice(0, 8);
 
 export function createJobStore(parts: JobStoreParts): OpenJobStore {
-  const { home, workspace, now, log, defaults, tell, newId = shortId } = parts;
+  const { home, workspace, now, log, defaults, zone, tell, newId = shortId } = parts;
+  const inZone = zone === undefined ? {} : { zone };
   const problems = new Set<string>();
   const report = (problem: string): void => {
     if (problems.has(problem)) return;
@@ -116,7 +119,7 @@ export function createJobStore(parts: JobStoreParts): OpenJobStore {
     },
 
     async add({ policy, ...job }) {
-      const next = firstRun(job.schedule, now());
+      const next = firstRun(job.schedule, now(), inZone);
       const taken = new Set((await file.read()).map(idOf));
       let id = newId();
       while (taken.has(id)) id = newId();
@@ -140,7 +143,7 @@ export function createJobStore(parts: JobStoreParts): OpenJobStore {
         const found = reading(entry);
         const job = found.kind === "job" && enabled ? found.job : undefined;
         // nanobot begins an interval anew; ours goes on where it was, as when it is restarted.
-        const next = job && nextRun(job.schedule, now(), { anchorMs: job.createdAtMs });
+        const next = job && nextRun(job.schedule, now(), { ...inZone, anchorMs: job.createdAtMs });
         return enabledEntry(entry, enabled, now(), next);
       }),
 
@@ -160,10 +163,10 @@ export function createJobStore(parts: JobStoreParts): OpenJobStore {
 }
 
 /** A job that would never run is not taken. */
-function firstRun(schedule: Schedule, nowMs: number): number {
+function firstRun(schedule: Schedule, nowMs: number, inZone: NextRunOptions): number {
   const problem = checkSchedule(schedule);
   if (problem !== undefined) throw new UserError(problem, "Correct the schedule.");
-  const next = nextRun(schedule, nowMs);
+  const next = nextRun(schedule, nowMs, inZone);
   if (next === undefined)
     throw new UserError("that time is over, so it would never run", "Choose a time that lies ahead.");
   return next;

@@ -39,6 +39,17 @@ describe("nanogate cron add and list", () => {
     expect(readFileSync(join(home, "cron", "jobs.json"), "utf8")).toContain('"expr": "0 9 * * 1-5"');
   });
 
+  it("know when a job comes that was written by hand and names no zone", async () => {
+    const { home, cron } = openCron({ agents: { defaults: { model: "demo", timezone: "Asia/Tokyo" } } });
+    mkdirSync(join(home, "cron"));
+    const job = { id: "mine", name: "m", schedule: { kind: "cron", expr: "0 9 * * *" }, payload: { message: "a" } };
+    writeFileSync(join(home, "cron", "jobs.json"), JSON.stringify({ version: 1, jobs: [job] }));
+    expect((await cron("list")).out).toMatch(/^mine .*-\d\d 09:00:00 {2}nobody/m);
+    await cron("disable", "mine");
+    expect((await cron("enable", "mine")).out).toMatch(/switched on; next run \S+ 09:00:00 \(Asia\/Tokyo\)/);
+    expect((await cron("list")).out).toMatch(/^mine .*-\d\d 09:00:00 {2}nobody/m);
+  });
+
   it("say nothing about a channel that is there", async () => {
     const { cron } = openCron({ ...berlin, channels: { telegram: { enabled: true, token: "1:a" } } });
     expect((await cron("add", "--every", "2h", ...reminder)).err).toBe("");
