@@ -130,11 +130,25 @@ describe("every view", () => {
   });
 });
 
+describe("the life of a message on a phone", () => {
+  it("begins with all of a short message", async () => {
+    const house = await openHouse();
+    const page = await openPage(house, { viewport: { width: 375, height: 500 } });
+    await say(page, "hello");
+    await expect.poll(() => spoken(page)).toEqual(["hello", "answer 1"]);
+    await page.goto(`${house.url}/#/messages`);
+    await page.locator(".finder-item").click();
+    const hidden = page.locator(".trace-text").evaluate((text) => text.scrollHeight - text.clientHeight);
+    expect(await hidden).toBe(0);
+  });
+});
+
 describe("a gateway with a token", () => {
   it("asks for it once, and says when it is the wrong one", async () => {
     const house = await openHouse({ gateway: { token: "the-right-token-of-this-house" } });
     const page = await openPage(house);
-    await page.getByLabel("Access token").fill("a-wrong-token-altogether");
+    await page.getByText("state/http-token").waitFor();
+    await page.keyboard.type("a-wrong-token-altogether");
     await page.keyboard.press("Enter");
     await expect.poll(() => page.getByRole("alert").textContent()).toContain("not the token");
     await page.getByLabel("Access token").fill("the-right-token-of-this-house");

@@ -1,5 +1,5 @@
 /** A gateway that can be reached from elsewhere wants its token first. */
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Done, Login as LoginRequest } from "../../../src/http/api.js";
 import { problemOf } from "../api/problem.js";
 import { usePage } from "./page.js";
@@ -8,6 +8,8 @@ export function Login() {
   const page = usePage();
   const [token, setToken] = useState("");
   const [problem, setProblem] = useState<string | undefined>(undefined);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
 
   const enter = async (): Promise<void> => {
     try {
@@ -25,11 +27,13 @@ export function Login() {
       <form class="card login-card" onSubmit={(event) => (event.preventDefault(), void enter())}>
         <h1>This gateway is locked</h1>
         <p>
-          Enter its access token. It stands in the gateway's configuration as <code>gateway.token</code>.
+          Enter its access token: <code>gateway.token</code> of its configuration or, if there is none, what stands in
+          the file <code>state/http-token</code> in its home.
         </p>
         <label class="field">
           Access token
           <input
+            ref={field}
             type="password"
             autocomplete="current-password"
             required
