@@ -230,13 +230,16 @@ export function createWork(parts: WorkParts) {
       if (!result) return live.tell(item, { kind: "postponed" });
       if (!result.appended) {
         let again = result.again;
-        await write(`The session ${item.session}`, async () => {
+        const { rows } = result.turn;
+        const store = async (): Promise<void> => {
           reach("before store");
           const how = again ? "again" : "first";
           again = true; // a write that failed may have come half way
-          await agent.store(item.session, result.turn.rows, how);
+          await agent.store(item.session, rows, how);
           reach("after store");
-        });
+        };
+        // A turn that failed leaves nothing behind, also where nothing could be: its key may be no name for a file.
+        if (rows.length > 0) await write(`The session ${item.session}`, store);
         await write(`The end of message ${item.trace}`, () => journal.appended(item));
       }
       live.tell(item, { kind: "finished", turn: result.turn });

@@ -106,6 +106,15 @@ describe("a message that arrives", () => {
     await house.close();
   });
 
+  it("of a conversation that can never be stored ends, and the chat is told", async () => {
+    const house = await openHouse();
+    await house.say("no\0name", "hi");
+    await house.settle();
+    expect(await house.outcomes()).toEqual(["hi: failed"]);
+    expect(house.heard).toEqual([expect.stringContaining("something went wrong")]);
+    await house.close();
+  });
+
   it("is refused visibly when too many wait", async () => {
     const first = gate();
     const house = await openHouse({
