@@ -7,7 +7,7 @@ import { openSessions, type SessionOptions } from "../../src/session/open.js";
 
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "nanogate-test-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
   return folder;
 }
 
