@@ -6,12 +6,18 @@ export type Durably = <T>(point: string, work: () => T) => Promise<T>;
 export type GroupCommit = {
   /** Resolves with what `work` returned once that is safe on disk. In the order of the calls. */
   readonly durably: Durably;
+  /**
+   * The same without waiting for the disk, for what nobody outside depends on yet. A process that is killed leaves it behind
+   * all the same; a power cut can take it only until the next change that is waited for.
+   */
+  readonly soon: Durably;
   /** Resolves when nothing waits to be written. */
   readonly idle: () => Promise<void>;
 };
 
 type Change = {
   readonly point: string;
+  readonly isAwaited: boolean;
   readonly work: () => unknown;
   readonly resolve: (result: never) => void;
   readonly reject: (error: unknown) => void;
@@ -19,11 +25,19 @@ type Change = {
 
 export function createGroupCommit(db: Pick<Database, "exec">, reach: (point: string) => void): GroupCommit {
   let waiting: Change[] = [];
+  let mode = "FULL";
+
+  /** With FULL, the disk has it before a commit returns; with NORMAL, the system has. */
+  const waitForDisk = (wanted: "FULL" | "NORMAL"): void => {
+    if (mode !== wanted) db.exec(`PRAGMA synchronous = ${wanted}`);
+    mode = wanted;
+  };
   let written: Promise<void> = Promise.resolve();
 
   /** All of them or none. */
   const commit = (changes: readonly Change[]): unknown[] => {
     reach("before commit");
+    waitForDisk(changes.some(({ isAwaited }) => isAwaited) ? "FULL" : "NORMAL");
     db.exec("BEGIN IMMEDIATE");
     try {
       const results = changes.map(({ work }) => work());
@@ -59,11 +73,12 @@ export function createGroupCommit(db: Pick<Database, "exec">, reach: (point: str
     }
   };
 
-  return {
-    durably: (point, work) =>
+  const change =
+    (isAwaited: boolean): Durably =>
+    (point, work) =>
       new Promise((resolve, reject) => {
         reach(`before ${point}`);
-        waiting.push({ point, work, resolve, reject });
+        waiting.push({ point, isAwaited, work, resolve, reject });
         if (waiting.length > 1) return;
         // Whatever else this round of the event loop brings goes along.
         written = new Promise((done) => {
@@ -74,7 +89,7 @@ export function createGroupCommit(db: Pick<Database, "exec">, reach: (point: str
             done();
           });
         });
-      }),
-    idle: () => written,
-  };
+      });
+
+  return { durably: change(true), soon: change(false), idle: () => written };
 }

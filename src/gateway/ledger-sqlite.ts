@@ -61,7 +61,7 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
     return statement;
   };
 
-  const { durably, idle } = createGroupCommit(db, reach);
+  const { durably, soon, idle } = createGroupCommit(db, reach);
 
   const dataVersion = (): unknown => db.prepare("PRAGMA data_version").get()?.["data_version"];
   let knownVersion = dataVersion();
@@ -174,7 +174,7 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
 
     journal: {
       async begin(item) {
-        const attempt = await durably("begin", () => {
+        const attempt = await soon("begin", () => {
           if (isOver(item.id)) return undefined;
           sql("UPDATE inbox SET attempts = attempts + 1 WHERE id = ?").run(item.id);
           const count = Number(sql("SELECT attempts FROM inbox WHERE id = ?").get(item.id)?.["attempts"]);
@@ -192,7 +192,9 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
         };
       },
       async keep(item, step) {
-        await durably(step.kind === "row" ? "step" : "tool start", () => {
+        const isRow = step.kind === "row";
+        // A tool runs after its start has been noted; what a row says can be asked for again.
+        await (isRow ? soon : durably)(isRow ? "step" : "tool start", () => {
           sql(
             "INSERT INTO steps (item, number, step) SELECT ?1, coalesce(max(number), 0) + 1, ?2 FROM steps WHERE item = ?1",
           ).run(item.id, storable(step));
@@ -215,7 +217,8 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
         });
       },
       async appended(item) {
-        await durably("appended", () => {
+        // Whoever does not find this looks into the session.
+        await soon("appended", () => {
           if (isOver(item.id)) return;
           sql("UPDATE turns SET appended = 1 WHERE item = ?").run(item.id);
           sql("UPDATE outbox SET state = 'pending' WHERE item = ? AND state = 'held'").run(item.id);

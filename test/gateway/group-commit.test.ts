@@ -10,14 +10,15 @@ function openBook(fails: (statement: string) => boolean = () => false) {
   };
   const points: string[] = [];
   const group = createGroupCommit({ exec }, (point) => void points.push(point));
-  const write = (text: string) => group.durably(text, () => (exec(text), `did ${text}`));
+  const write = (text: string, how: "durably" | "soon" = "durably") =>
+    group[how](text, () => (exec(text), `did ${text}`));
   return { said, points, write, ...group };
 }
 
 describe("changes of the ledger", () => {
   it("that come at the same moment share one transaction, in their order", async () => {
     const book = openBook();
-    expect(await Promise.all(["a", "b", "c"].map(book.write))).toEqual(["did a", "did b", "did c"]);
+    expect(await Promise.all(["a", "b", "c"].map((text) => book.write(text)))).toEqual(["did a", "did b", "did c"]);
     expect(book.said).toEqual(["BEGIN IMMEDIATE", "a", "b", "c", "COMMIT"]);
     expect(book.points).toEqual(["before a", "before b", "before c", "before commit", "after a", "after b", "after c"]);
   });
@@ -41,7 +42,7 @@ describe("changes of the ledger", () => {
 
   it("do not suffer from one among them that is refused", async () => {
     const book = openBook((word) => word === "b");
-    const outcomes = await Promise.allSettled(["a", "b", "c"].map(book.write));
+    const outcomes = await Promise.allSettled(["a", "b", "c"].map((text) => book.write(text)));
     expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
     const whole = book.said.join(" ");
     expect(whole).toContain("BEGIN IMMEDIATE a COMMIT");
@@ -52,11 +53,26 @@ describe("changes of the ledger", () => {
   it("all fail when the disk does, and are not half done", async () => {
     let full = true;
     const book = openBook((word) => word === "COMMIT" && full);
-    const outcomes = await Promise.allSettled(["a", "b"].map(book.write));
+    const outcomes = await Promise.allSettled(["a", "b"].map((text) => book.write(text)));
     expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
     expect(book.said.filter((word) => word === "ROLLBACK")).toHaveLength(3);
     full = false;
     expect(await book.write("c")).toBe("did c");
+  });
+
+  it("that nobody outside depends on do not wait for the disk, unless they come with others that do", async () => {
+    const book = openBook();
+    await book.write("a", "soon");
+    await Promise.all([book.write("b", "soon"), book.write("c")]);
+    await book.write("d");
+    expect(book.said.filter((word) => /^PRAGMA|^[a-d]$/.test(word))).toEqual([
+      "PRAGMA synchronous = NORMAL",
+      "a",
+      "PRAGMA synchronous = FULL",
+      "b",
+      "c",
+      "d",
+    ]);
   });
 
   it("are waited for by whoever closes the book", async () => {
