@@ -35,7 +35,10 @@ export const gateway: Bench = {
 
     let last: ChildProcess | undefined;
     const starts = await race({
-      "node -e 0": { work: () => once(spawn(process.execPath, ["-e", "0"]), "exit"), rounds: startRounds },
+      "node -e 0": {
+        work: () => once(spawn(process.execPath, ["-e", "0"], { env: environment }), "exit"),
+        rounds: startRounds,
+      },
       ready: {
         work: () => isReady((last = start())),
         after: () => last && end(last),

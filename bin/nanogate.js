@@ -6,6 +6,8 @@ const { join } = require("node:path");
 const { Script } = require("node:vm");
 
 const folder = join(__dirname, "..", "dist", "bundle");
+// What a gateway runs is not what a first answer needs.
+const cacheName = process.argv[2] === "gateway" ? "gateway.cache" : "cache";
 const loaded = new Map();
 
 void load("./main.cjs")
@@ -29,7 +31,7 @@ function load(name) {
 
 function cache(file) {
   try {
-    return readFileSync(`${file}.cache`);
+    return readFileSync(`${file}.${cacheName}`);
   } catch {
     return undefined; // it only saves time
   }

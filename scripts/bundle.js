@@ -10,8 +10,17 @@ import { build } from "esbuild";
 import { noticesFor } from "./notices.js";
 
 const folder = resolve("dist/bundle");
-/** Large, and each needed by one channel: files of their own, loaded when they are asked for. */
-const libraries = ["discord.js", "grammy"];
+/**
+ * Large, and each needed by one channel: files of their own, loaded when they are asked for. What they bring along for
+ * platforms other than Node, or in case nobody gives them a `fetch`, stays out.
+ */
+const libraries = {
+  "discord.js": {
+    "@discordjs/rest": resolve("node_modules/@discordjs/rest/dist/web.js"),
+    undici: resolve("scripts/no-undici.js"),
+  },
+  grammy: { "whatwg-url": "node:url" },
+};
 
 const common = {
   bundle: true,
@@ -43,8 +52,9 @@ await bundle("main", {
   external: ["@photostructure/sqlite", "hono", "hono/*", "@hono/node-server"],
   plugins: [{ name: "libraries", setup: leaveOutLibraries }],
 });
-for (const name of libraries) {
+for (const [name, alias] of Object.entries(libraries)) {
   await bundle(name, {
+    alias,
     stdin: { contents: `module.exports = require("${name}");`, resolveDir: "." },
     external: ["zlib-sync", "bufferutil", "utf-8-validate"],
     // They know some classes by their names.
@@ -86,6 +96,10 @@ async function bundle(name, options) {
 }
 
 function leaveOutLibraries({ onResolve }) {
-  const filter = new RegExp(`^(?:${libraries.map((name) => name.replace(".", "\\.")).join("|")})$`);
+  const filter = new RegExp(
+    `^(?:${Object.keys(libraries)
+      .map((name) => name.replace(".", "\\."))
+      .join("|")})$`,
+  );
   onResolve({ filter }, ({ path }) => ({ path: `./${path}.cjs`, external: true }));
 }

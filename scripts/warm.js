@@ -24,13 +24,11 @@ setTimeout(() => process.exit(1), 60_000).unref();
 
 await answerOnce();
 // All that is in a cache is read, needed or not: a first answer does not pay for what only a gateway does.
-const main = scripts.get("./main.cjs").createCachedData();
+const forAnswer = scripts.get("./main.cjs").createCachedData();
 await beGateway();
-for (const [name, script] of scripts) {
-  if (name !== "./main.cjs") writeFileSync(join(folder, `${name}.cache`), script.createCachedData());
-}
+for (const [name, script] of scripts) writeFileSync(join(folder, `${name}.gateway.cache`), script.createCachedData());
 // This one last: it is what tells that the build is complete.
-writeFileSync(join(folder, "main.cjs.cache"), main);
+writeFileSync(join(folder, "main.cjs.cache"), forAnswer);
 process.exit(0);
 
 /** One question to each kind of model. */

@@ -21,6 +21,7 @@ import { openSqliteLedger } from "../gateway/ledger-sqlite.js";
 import type { SessionKey } from "../message.js";
 import type { Model } from "../providers/provider.js";
 import { UserError } from "../util/errors.js";
+import { askingAgain } from "../util/http-fetch.js";
 import type { World } from "../world.js";
 
 export type BackendsParts = {
@@ -43,7 +44,7 @@ const kinds: Readonly<Record<string, Kind>> = {
         `Set backends.openai-responses.${model === "" ? "model" : "apiKey"} in nanogate.json.`,
       );
     }
-    return createResponses({ model, apiKey: key, baseUrl, timeoutSeconds, fetch });
+    return createResponses({ model, apiKey: key, baseUrl, timeoutSeconds, fetch: askingAgain(fetch) });
   },
 };
 

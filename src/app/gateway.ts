@@ -43,7 +43,9 @@ export type Milestones = {
   readonly ready: () => void;
 };
 
-const readyLookMs = 20;
+const readyLookMs = 2;
+/** So long the clock waits for the channels to connect, and no longer: a job does not depend on them. */
+const channelsFirstMs = 2000;
 
 export async function createGatewayApp({ settings, world, reach = () => {} }: GatewayAppOptions) {
   const state = join(settings.home, "state");
@@ -102,13 +104,14 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
     accept: async (message) => gateway?.accept(message),
     giveUp: (reason) => fatal(reason),
   });
-  const { exec } = settings.tools;
-  if (supervised.size > 0 && exec.enable && exec.sandbox === "" && !(await hasSandbox())) {
+  const warnOfOpenTools = async (): Promise<void> => {
+    const { exec } = settings.tools;
+    if (supervised.size === 0 || !exec.enable || exec.sandbox !== "" || (await hasSandbox())) return;
     log.warn(
       "Commands run without a sandbox: whoever may speak here can have them read what this user can read. " +
         "Install bubblewrap, or switch commands off with tools.exec.enable: false.",
     );
-  }
+  };
   const live = createLive();
   const channels = new Map<string, Channel>([
     ...localDoors.map((name) => [name, createLocalChannel((message) => live.said(message))] as const),
@@ -180,7 +183,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
     live,
     delivery,
     health,
-    clock: { jobs, zone: cron.zone() },
+    clock: { jobs, zone: cron.zone },
     now,
     log,
   });
@@ -213,13 +216,19 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
         startedAt,
         ...(keys.ownKey !== undefined && { key: keys.ownKey }),
       });
-      const all = [...supervised.values(), upkeep, cron].map((one) => one.run(intake.signal));
+      const connecting = [...supervised.values()].map((one) => one.run(intake.signal));
       started(port);
+      void warnOfOpenTools();
       const reportReady = async (): Promise<void> => {
         while (!health.isReady()) await sleep(readyLookMs, intake.signal);
         ready();
       };
-      void reportReady().catch(() => {});
+      const connected = reportReady().catch(() => {});
+      const runClock = async (): Promise<void> => {
+        await Promise.race([connected, sleep(channelsFirstMs, intake.signal).catch(() => {})]);
+        await cron.run(intake.signal);
+      };
+      const all = [...connecting, upkeep.run(intake.signal), runClock()];
       try {
         const ended = new Promise<void>((resolve) => {
           if (signal.aborted) resolve();

@@ -25,7 +25,7 @@ export type HttpDoorParts = {
   readonly delivery: Pick<Delivery, "settled">;
   readonly health: Pick<Health, "status">;
   /** What the page shows and changes of the clock. */
-  readonly clock: { readonly jobs: Pick<JobStore, "list" | "enable" | "remove">; readonly zone?: string };
+  readonly clock: { readonly jobs: Pick<JobStore, "list" | "enable" | "remove">; readonly zone?: () => string };
   readonly auth: Auth;
   readonly now: () => number;
   readonly log: Log;

@@ -20,8 +20,10 @@ export function sortFailure(error: unknown, { DiscordAPIError, RateLimitError }:
     const when = error.status === 408 || busyCodes.includes(error.code) ? "later" : "never";
     return new SendFailure(when, `Discord refused: ${error.message} (${error.code}).`, { cause: error });
   }
-  if (unsent.includes(errorCode(error) ?? "")) {
-    return new SendFailure("later", `Discord cannot be reached: ${reasonOf(error)}`, { cause: error });
+  // fetch says no more than that it failed; why is its cause.
+  const fault = error instanceof TypeError && error.cause !== undefined ? error.cause : error;
+  if (unsent.includes(errorCode(fault) ?? "")) {
+    return new SendFailure("later", `Discord cannot be reached: ${reasonOf(fault)}`, { cause: error });
   }
   return error;
 }

@@ -1,6 +1,6 @@
 /** Requests to Discord's REST API: paced by discord.js, cancelled when told to, never repeated behind anyone's back. */
 import type * as DiscordJs from "discord.js";
-import type { RequestData } from "discord.js";
+import type { RequestData, RESTOptions } from "discord.js";
 import { withOwnSignal } from "../util/own-signal.js";
 import { sortFailure } from "./discord-failures.js";
 
@@ -27,12 +27,15 @@ export type RestParts = {
   readonly token: string;
   /** So many requests in all. */
   readonly perSecond: number;
+  readonly fetch: typeof fetch;
 };
 
-export function createRest(library: typeof DiscordJs, { api, token, perSecond }: RestParts): DiscordRest {
+export function createRest(library: typeof DiscordJs, { api, token, perSecond, fetch }: RestParts): DiscordRest {
   // Retrying is delivery's business: it knows what was sent, and for how long to try.
   const rejectOnRateLimit = ({ retryAfter }: { readonly retryAfter: number }): boolean => retryAfter > patienceMs;
-  const options = { api, retries: 0, rejectOnRateLimit, globalRequestsPerSecond: perSecond };
+  // The types are those of a fetch that discord.js brings along; what it hands over and wants back is plain.
+  const makeRequest = fetch as unknown as NonNullable<RESTOptions["makeRequest"]>;
+  const options = { api, retries: 0, rejectOnRateLimit, globalRequestsPerSecond: perSecond, makeRequest };
   const rest = new library.REST(options).setToken(token);
 
   const request: Request = async (method, path, options, signal) => {

@@ -1,4 +1,5 @@
 /** Cuts an answer into messages that Discord takes: at most 2000 characters, nothing torn that belongs together. */
+import { graphemesOf } from "../util/graphemes.js";
 
 /** Discord counts code points; counting UTF-16 units is never too generous. */
 export const messageLimit = 2000;
@@ -20,8 +21,6 @@ type Fence = {
 
 /** What only means something as a whole: links, `<@mentions>`, `<:emoji:1>`, `<t:times>`, short `code`. */
 const whole = /\[[^\][\n]{1,300}\]\([^()\s]{1,1600}\)|<[^<>\s]{1,1600}>|https?:\/\/[^\s<>]+|`[^`\n]{1,200}`/g;
-
-const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
 export function splitForDiscord(text: string, limit = messageLimit): string[] {
   if (text.trim() === "") return [];
@@ -148,7 +147,7 @@ function lastGap(
 
 /** The beginning of the visible character at `reach`: emoji families and accents stay in one piece. */
 function characterStart(text: string, from: number, reach: number): number {
-  const start = from + (graphemes.segment(text.slice(from, reach + 64)).containing(reach - from)?.index ?? 0);
+  const start = from + (graphemesOf(text.slice(from, reach + 64)).containing(reach - from)?.index ?? 0);
   if (start > from) return start;
   // One character as long as a message is a prank; only its code points stay whole.
   return isLowSurrogate(text.charCodeAt(reach)) ? reach - 1 : reach;

@@ -52,7 +52,7 @@ async function create(given: z.infer<typeof settings>, world: ChannelWorld): Pro
   const people = allowFrom.filter((name) => /^\d{15,}$/.test(name)).slice(0, mostPeople);
   // What Discord's own servers ask for. Any other says by a 429 what it minds.
   const perSecond = apiRoot === usualApi ? 50 : Number.POSITIVE_INFINITY;
-  const { request, deliver } = createRest(library, { api: apiRoot, token, perSecond });
+  const { request, deliver } = createRest(library, { api: apiRoot, token, perSecond, fetch: world.fetch });
   const { send, edit, typing, echoed } = createSender({ deliver, quotes: given.replyToMessage });
   let commandsKnown = false;
   /** Nobody lists private chats: one that could not be written down must not be forgotten. */

@@ -1,5 +1,6 @@
 /** Cuts an answer into messages that Telegram takes: at paragraphs if possible, and never through anything whole. */
 import type { Token, Tokens } from "marked";
+import { graphemesOf } from "../util/graphemes.js";
 import { runsOf, runsOfTokens, tableText, tokensOf, visibleText } from "./telegram-text.js";
 
 /**
@@ -189,16 +190,12 @@ function filled(atoms: readonly Atom[], limit: number): readonly string[] {
   return texts;
 }
 
-const characters = new Intl.Segmenter();
-
 /** A word longer than a message, in pieces that are; what a reader sees as one character stays whole. */
 function cutAtom({ source, rank }: Atom, limit: number): readonly Atom[] {
   const atoms: Atom[] = [];
   for (let rest = source; rest !== "";) {
     let at =
-      rest.length <= limit
-        ? rest.length
-        : (characters.segment(rest.slice(0, limit + 64)).containing(limit)?.index ?? limit);
+      rest.length <= limit ? rest.length : (graphemesOf(rest.slice(0, limit + 64)).containing(limit)?.index ?? limit);
     // One "character" of thousands of accents has no better place than between two code points.
     if (at === 0) at = /[\uDC00-\uDFFF]/.test(rest.charAt(limit)) ? limit - 1 : limit;
     const head = rest.slice(0, at);

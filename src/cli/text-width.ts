@@ -1,16 +1,12 @@
 /** How wide text is on a screen, and where its lines break there. */
 import { stripVTControlCharacters } from "node:util";
+import { graphemesOf } from "../util/graphemes.js";
 
 const plain = /^[ -~]*$/;
 const marks = /^[\p{M}\p{Cf}]+$/u;
 /** East Asian characters and emoji take two columns. Rather one too many than one too few: a line must not wrap by itself. */
 const wide =
   /[\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f000}-\u{1faff}\u{20000}-\u{3fffd}]|\ufe0f|\p{Emoji_Presentation}/u;
-/** Made when it is first needed: it takes a tenth of the time that a short command has. */
-const graphemesOf = (
-  (made?: Intl.Segmenter) => (text: string) =>
-    (made ??= new Intl.Segmenter()).segment(text)
-)();
 
 export function widthOf(text: string): number {
   const bare = text.includes("\u001b") ? stripVTControlCharacters(text) : text;

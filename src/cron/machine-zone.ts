@@ -13,7 +13,7 @@ const lookEveryMs = 30_000;
 
 export function createMachineZone({ env, now, link = "/etc/localtime" }: MachineZoneParts): () => string {
   let lookedAt = -Infinity;
-  let zone = machineZone();
+  let zone = "";
 
   const look = (): string => {
     const set = env["TZ"]?.replace(/^:/, "") ?? "";

@@ -13,7 +13,7 @@ export type JobParts = {
   readonly clock?: {
     readonly jobs: Pick<JobStore, "list" | "enable" | "remove">;
     /** The zone of schedules that name none; absent: the machine's. */
-    readonly zone?: string;
+    readonly zone?: () => string;
   };
   readonly occurrences: Pick<OccurrenceReports, "history" | "request">;
   readonly now: () => number;
@@ -30,7 +30,7 @@ export function addJobRoutes(app: DoorApp, { clock, occurrences, now }: JobParts
 
   app.get("/api/jobs", async (context) => {
     if (!clock) return noClock(context);
-    return context.json({ jobs: (await clock.jobs.list()).map((job) => viewOf(job, now(), clock.zone)) });
+    return context.json({ jobs: (await clock.jobs.list()).map((job) => viewOf(job, now(), clock.zone?.())) });
   });
 
   app.post("/api/jobs/:id/run", async (context) => {

@@ -1,5 +1,6 @@
 /** Opens the model that the owner's settings ask for, or the best there is without any. */
 import { UserError } from "../util/errors.js";
+import { askingAgain } from "../util/http-fetch.js";
 import type { Clock, Log } from "../world.js";
 import { createDemo } from "./demo.js";
 import { findLocalModel, type LocalWorld } from "./local.js";
@@ -116,7 +117,7 @@ function open(
   const adapter = createOpenAi({
     ...route,
     ...access,
-    fetch,
+    fetch: askingAgain(fetch),
     maxTokens: settings.maxTokens,
     temperature: route.model.includes("kimi-k2.5") ? 1 : settings.temperature, // it refuses any other
     reasoningEffort: settings.reasoningEffort ?? undefined,

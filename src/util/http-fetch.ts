@@ -28,18 +28,33 @@ async function ask(url: URL, init: RequestInit, body: string | undefined): Promi
     headers: { accept: "*/*", ...Object.fromEntries(new Headers(init.headers)) },
     ...(init.signal && { signal: init.signal }),
   };
-  const send = (): Promise<IncomingMessage> =>
-    new Promise((resolve, reject) => {
-      const sent: ClientRequest = request(url, options, resolve);
-      sent.on("error", (error) => {
-        // A connection kept from an earlier request was closed by the server just now: nobody has heard us.
-        if (sent.reusedSocket && errorCode(error) === "ECONNRESET") resolve(send());
-        else reject(error);
-      });
-      sent.end(body);
+  return new Promise((resolve, reject) => {
+    const sent: ClientRequest = request(url, options, resolve);
+    sent.on("error", (error) => {
+      const isStale = sent.reusedSocket && errorCode(error) === "ECONNRESET";
+      reject(isStale ? new StaleConnection(error.message, { cause: error }) : error);
     });
-  return send();
+    sent.end(body);
+  });
 }
+
+/** A connection kept from an earlier request was closed just now, most likely before the server has heard us. */
+class StaleConnection extends Error {
+  readonly code = "ECONNRESET";
+}
+
+/** The same for questions, which may be asked twice: a connection that has gone stale is nobody's trouble. */
+export const askingAgain =
+  (fetch: typeof globalThis.fetch): typeof globalThis.fetch =>
+  async (input, init) => {
+    for (;;) {
+      try {
+        return await fetch(input, init);
+      } catch (error) {
+        if (!(error instanceof Error && error.cause instanceof StaleConnection)) throw error;
+      }
+    }
+  };
 
 const isRedirect = ({ statusCode = 0, headers }: IncomingMessage): boolean =>
   [301, 302, 303, 307, 308].includes(statusCode) && headers.location !== undefined;

@@ -68,15 +68,21 @@ class LightResponse {
   }
 
   async text(): Promise<string> {
-    const parts: Uint8Array[] = [];
-    for await (const part of this.body ?? []) parts.push(part);
-    return Buffer.concat(parts)
-      .toString("utf8")
-      .replace(/^\ufeff/, "");
+    return (await this.#bytes()).toString("utf8").replace(/^\ufeff/, "");
   }
 
   async json(): Promise<unknown> {
     return JSON.parse(await this.text());
+  }
+
+  async arrayBuffer(): Promise<ArrayBuffer> {
+    return new Uint8Array(await this.#bytes()).buffer;
+  }
+
+  async #bytes(): Promise<Buffer> {
+    const parts: Uint8Array[] = [];
+    for await (const part of this.body ?? []) parts.push(part);
+    return Buffer.concat(parts);
   }
 }
 

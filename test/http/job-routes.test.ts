@@ -27,7 +27,7 @@ async function openJobs(...wanted: NewJob[]) {
   });
   const jobs: Job[] = [];
   for (const job of wanted) jobs.push(await store.add(job));
-  const door = await openDoor({ clock: { jobs: store, zone: "Europe/Berlin" } });
+  const door = await openDoor({ clock: { jobs: store, zone: () => "Europe/Berlin" } });
   return { ...door, store, jobs, ids: jobs.map(({ id }) => id), client: await checkedClient(door.url) };
 }
 

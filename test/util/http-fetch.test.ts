@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { httpFetch } from "../../src/util/http-fetch.js";
+import { askingAgain, httpFetch } from "../../src/util/http-fetch.js";
 import * as light from "../../src/util/light-web.js";
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => unknown;
@@ -85,7 +85,7 @@ describe("a request over node:http", () => {
     expect([response.status, await response.text()]).toEqual([204, ""]);
   });
 
-  it("asks again when the server has closed a kept connection", async () => {
+  it("sends nothing twice when the server closes a kept connection; questions are asked again", async () => {
     let answers = 0;
     const url = await serve((request, response) => {
       if (request.url === "/first") response.end("first");
@@ -93,7 +93,13 @@ describe("a request over node:http", () => {
       else response.end("second");
     });
     await (await httpFetch(`${url}/first`)).text();
-    expect(await (await httpFetch(`${url}/again`)).text()).toBe("second");
+    await expect(httpFetch(`${url}/again`, { method: "POST" })).rejects.toMatchObject({
+      cause: { code: "ECONNRESET" },
+    });
+    expect(answers).toBe(1);
+    answers = 0;
+    await (await httpFetch(`${url}/first`)).text();
+    expect(await (await askingAgain(httpFetch)(`${url}/again`)).text()).toBe("second");
   });
 });
 
