@@ -12,8 +12,8 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 const program = join(root, "bin", "nanogate.js");
 const echoBot = join(root, "bench", "echo-bot.ts");
 const startRounds = 20;
-/** Until all chats have been seen and everything is compiled. */
-const warmUpTurns = 2000;
+/** Until everything is compiled; for the memory, until all chats have been seen. */
+const warmUpTurns = { one: 400, thousand: 2000 };
 
 export const gateway: Bench = {
   name: "gateway",
@@ -51,11 +51,12 @@ export const gateway: Bench = {
     const daemon = start();
     await isReady(daemon);
     const idle = await residentMegabytes(home);
+    await town.talk("telegram", 1, warmUpTurns.one);
     const onDiscord = await town.talk("discord", 1, 200);
     const one = await town.talk("telegram", 1, 500);
     const hundred = await town.talk("telegram", 100, 2000);
     const thousand = await town.talk("telegram", 1000, 3000);
-    await town.talk("telegram", 1000, warmUpTurns);
+    await town.talk("telegram", 1000, warmUpTurns.thousand);
     const warm = await residentMegabytes(home);
     const turns = full ? 100_000 : 10_000;
     const long = await town.talk("telegram", 1000, turns);
