@@ -243,7 +243,7 @@ async function appendInPlace(path: string, disk: RegularFile, head: Buffer, text
   }
 }
 
-const datasync = promisify(fdatasync);
+const datasync = (file: number): Promise<void> => promisify(fdatasync)(file);
 
 /** As far as a disk that has just failed allows it. */
 function restore(file: number, disk: RegularFile): void {

@@ -14,7 +14,7 @@ import { openTalk, type TalkHouse } from "../support/talk-house.js";
 import { thorough } from "../support/thorough.js";
 
 const chats = thorough ? 20 : 2;
-const messages = thorough ? 65 : 24;
+const messages = thorough ? 65 : 12;
 const windowSize = thorough ? 20 : 4;
 const atOnce = thorough ? 4 : 2;
 const seed = Number(process.env["NANOGATE_SEED"] ?? 1);

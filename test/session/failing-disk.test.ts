@@ -1,93 +1,93 @@
 /** The k-th operation on the disk fails, for each k: the state is the one before or the one after (cross-seed 3). */
-import type { FileHandle } from "node:fs/promises";
-import { writeFileSync } from "node:fs";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import fs, { writeFileSync } from "node:fs";
+import promises, { type FileHandle } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { openStore } from "../../src/session/open.js";
 import type { Session } from "../../src/session/session.js";
 import { openWorkspace } from "../support/workspace.js";
 
-const disk = vi.hoisted(() => {
-  const state = {
-    /** How many operations succeed before one fails. */
-    left: Infinity,
-    failed: "",
-    /** True for the one operation that is to fail. */
-    isFull: (): boolean => state.left-- === 0,
-    error: (what: string): Error => {
-      state.failed = what;
-      return Object.assign(new Error(`ENOSPC: no space left on device, ${what}`), { code: "ENOSPC" });
+const disk = {
+  /** How many operations succeed before one fails. */
+  left: Infinity,
+  failed: "",
+  /** True for the one operation that is to fail. */
+  isFull: (): boolean => disk.left-- === 0,
+  error: (what: string): Error => {
+    disk.failed = what;
+    return Object.assign(new Error(`ENOSPC: no space left on device, ${what}`), { code: "ENOSPC" });
+  },
+};
+
+type Act = (...args: never[]) => unknown;
+
+/** The same, unless its turn has come. */
+const counted = <F extends Act>(what: string, act: F, fail: (error: Error) => unknown = raise): F =>
+  ((...args: never[]) => (disk.isFull() ? fail(disk.error(what)) : act(...args))) as F;
+
+const raise = (error: Error): never => {
+  throw error;
+};
+const refuse = (error: Error): Promise<never> => Promise.reject(error);
+
+const handle = (file: FileHandle): FileHandle =>
+  new Proxy(file, {
+    get(target, name) {
+      const member = Reflect.get(target, name) as unknown;
+      if (typeof member !== "function") return member;
+      const act = member.bind(target) as (...args: unknown[]) => Promise<unknown>;
+      if (name === "write") {
+        return async (bytes: Buffer, offset: number, length: number, ...rest: unknown[]) => {
+          if (!disk.isFull()) return act(bytes, offset, length, ...rest);
+          await act(bytes, offset, Math.floor(length / 2), ...rest); // it fills up in the middle
+          throw disk.error("write");
+        };
+      }
+      const counts = ["read", "readFile", "sync", "datasync", "stat", "truncate", "chmod"].includes(String(name));
+      return counts ? counted(String(name), act, refuse) : act;
     },
-  };
-  return state;
-});
+  });
 
-vi.mock("node:fs/promises", async (original) => {
-  const real = await original<typeof import("node:fs/promises")>();
-  const counted =
-    <A extends unknown[], R>(what: string, act: (...args: A) => Promise<R>) =>
-    async (...args: A): Promise<R> => {
-      if (disk.isFull()) throw disk.error(what);
-      return act(...args);
-    };
-  const handle = (file: FileHandle): FileHandle =>
-    new Proxy(file, {
-      get(target, name) {
-        const member = Reflect.get(target, name) as unknown;
-        if (typeof member !== "function") return member;
-        const act = member.bind(target) as (...args: unknown[]) => Promise<unknown>;
-        if (name === "write") {
-          return async (bytes: Buffer, offset: number, length: number, ...rest: unknown[]) => {
-            if (!disk.isFull()) return act(bytes, offset, length, ...rest);
-            await act(bytes, offset, Math.floor(length / 2), ...rest); // it fills up in the middle
-            throw disk.error("write");
-          };
-        }
-        const counts = ["read", "readFile", "sync", "datasync", "stat", "truncate", "chmod"].includes(String(name));
-        return counts ? counted(String(name), act) : act;
-      },
-    });
-  const all = <F>(what: string, act: F): F => counted(what, act as (...args: unknown[]) => Promise<unknown>) as F;
-  return {
-    ...real,
-    open: counted("open", async (...args: Parameters<typeof real.open>) => handle(await real.open(...args))),
-    // A handle has its own way of being read.
-    readFile: all("readFile", real.readFile),
-    rename: all("rename", real.rename),
-    link: all("link", real.link),
-    unlink: all("unlink", real.unlink),
-    stat: all("stat", real.stat),
-    truncate: all("truncate", real.truncate),
-    readdir: all("readdir", real.readdir),
-  };
-});
+const real = { fs: { ...fs }, promises: { ...promises } };
 
-vi.mock("node:fs", async (original) => {
-  const real = await original<typeof import("node:fs")>();
-  const counted = <F>(what: string, act: F): F =>
-    ((...args: unknown[]) => {
-      if (disk.isFull()) throw disk.error(what);
-      return (act as (...args: unknown[]) => unknown)(...args);
-    }) as F;
-  return {
-    ...real,
-    openSync: counted("openSync", real.openSync),
-    fstatSync: counted("fstatSync", real.fstatSync),
-    statSync: counted("statSync", real.statSync),
-    readSync: counted("readSync", real.readSync),
-    readFileSync: counted("readFileSync", real.readFileSync),
-    ftruncateSync: counted("ftruncateSync", real.ftruncateSync),
-    writeSync: (file: number, bytes: Buffer, offset: number, length: number, ...rest: number[]): number => {
-      if (!disk.isFull()) return real.writeSync(file, bytes, offset, length, ...rest);
-      real.writeSync(file, bytes, offset, Math.floor(length / 2), ...rest);
-      throw disk.error("writeSync");
-    },
-    fdatasync: (file: number, done: (error: Error | null) => void): void =>
-      disk.isFull() ? done(disk.error("fdatasync")) : real.fdatasync(file, done),
-  };
-});
+const failing = (names: readonly string[], from: object, fail?: (error: Error) => unknown): object =>
+  Object.fromEntries(names.map((name) => [name, counted(name, Reflect.get(from, name) as Act, fail)]));
 
+const failingPromises = {
+  // A handle has its own way of being read.
+  ...failing(["readFile", "rename", "link", "unlink", "stat", "truncate", "readdir"], real.promises, refuse),
+  open: counted(
+    "open",
+    async (...args: Parameters<typeof promises.open>) => handle(await real.promises.open(...args)),
+    refuse,
+  ),
+};
+
+const failingFs = {
+  ...failing(["openSync", "fstatSync", "statSync", "readSync", "readFileSync", "ftruncateSync"], real.fs),
+  writeSync: (file: number, bytes: Buffer, offset: number, length: number, ...rest: number[]): number => {
+    if (!disk.isFull()) return real.fs.writeSync(file, bytes, offset, length, ...rest);
+    real.fs.writeSync(file, bytes, offset, Math.floor(length / 2), ...rest);
+    throw disk.error("writeSync");
+  },
+  fdatasync: (file: number, done: (error: Error | null) => void): void =>
+    disk.isFull() ? done(disk.error("fdatasync")) : real.fs.fdatasync(file, done),
+};
+
+const putDisk = (ofFs: object, ofPromises: object): void => {
+  Object.assign(fs, ofFs);
+  Object.assign(promises, ofPromises);
+  syncBuiltinESMExports();
+};
+
+beforeAll(() => putDisk(failingFs, failingPromises));
 afterEach(() => {
   disk.left = Infinity;
+});
+afterAll(() => {
+  const namesOf = (some: object, all: object): object =>
+    Object.fromEntries(Object.keys(some).map((name) => [name, Reflect.get(all, name) as unknown]));
+  putDisk(namesOf(failingFs, real.fs), namesOf(failingPromises, real.promises));
 });
 
 const key = "telegram:42";
