@@ -15,7 +15,7 @@ import { textOf } from "../support/scripted-model.js";
 import { thorough } from "../support/thorough.js";
 import { temporaryFolder } from "../support/workspace.js";
 
-const waiting = thorough ? 10_000 : 400;
+const waiting = thorough ? 10_000 : 200;
 const chats = thorough ? 50 : 4;
 const minute = 60_000;
 
