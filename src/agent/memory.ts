@@ -50,10 +50,14 @@ export function createMemory({ sessions, model, clock, log, filesOf, window }: M
   /** How to stop those consolidations among it. */
   const stoppable = new Map<SessionKey, AbortController>();
 
-  /** Rows up to `to` into memory. One at a time for each MEMORY.md, so that each model call starts from the last one's text. */
-  const summarise = (session: Session, to: number, signal: AbortSignal): Promise<void> => {
-    const files = filesOf(session.key);
+  /**
+   * Rows up to `to` into memory. One at a time for each MEMORY.md, so that each model call starts from the last one's text.
+   * Who waits for that holds no conversation in memory.
+   */
+  const summarise = (key: SessionKey, to: number, signal: AbortSignal): Promise<void> => {
+    const files = filesOf(key);
     return inTurn(perMemory, files.folder, signal, async () => {
+      const session = await sessions.getOrCreate(key);
       await files.recover();
       let refused = 0;
       while (session.lastConsolidated < Math.min(to, session.length)) {
@@ -61,7 +65,7 @@ export function createMemory({ sessions, model, clock, log, filesOf, window }: M
         const chunk = fitting(session.slice(from, to), Math.floor(model.contextTokens / 3));
         const memory = await files.memory();
         const { entry, update } = await summaryOf(chunk.lines, memory, signal);
-        const by = { kind: "session", key: session.key, cursor: from + chunk.count } as const;
+        const by = { kind: "session", key, cursor: from + chunk.count } as const;
         const changes = update === undefined ? {} : { memory: { from: memory, to: update } };
         if (!(await files.commit({ by, entry, ...changes }))) {
           if (++refused > conflicts) throw new Error("MEMORY.md was edited each time while it was being summarised");
@@ -76,8 +80,9 @@ export function createMemory({ sessions, model, clock, log, filesOf, window }: M
     lines.length === 0 ? { entry: "" } : orAborted(askForSummary(model, memory, lines, signal), signal);
 
   /** Everything not yet consolidated into the log, word for word. Needs no model, and waits for none. */
-  const archive = async (session: Session, to: number): Promise<void> => {
-    const files = filesOf(session.key);
+  const archive = async (key: SessionKey, to: number): Promise<void> => {
+    const session = await sessions.getOrCreate(key);
+    const files = filesOf(key);
     for (;;) {
       await files.recover();
       const from = session.lastConsolidated;
@@ -86,7 +91,7 @@ export function createMemory({ sessions, model, clock, log, filesOf, window }: M
       const rows = session.slice(from, cursor);
       const time = clock().slice(0, 16).replace("T", " ");
       const entry = `[${time}] [RAW] ${rows.length} messages\n${rows.flatMap(rowLine).join("\n")}`;
-      const done = await files.commit({ by: { kind: "session", key: session.key, cursor }, entry });
+      const done = await files.commit({ by: { kind: "session", key, cursor }, entry });
       if (done && session.lastConsolidated <= from) {
         throw new Error("the conversation was changed by another program while it was being archived");
       }
@@ -94,19 +99,19 @@ export function createMemory({ sessions, model, clock, log, filesOf, window }: M
   };
 
   /** Everything up to `to`; with a failure counted, and the third one answered by archiving the rows as they are. */
-  const consolidate = async (session: Session, to: number, signal: AbortSignal): Promise<Consolidation> => {
+  const consolidate = async (key: SessionKey, to: number, signal: AbortSignal): Promise<Consolidation> => {
     try {
-      await summarise(session, to, signal);
-      failures.delete(session.key);
+      await summarise(key, to, signal);
+      failures.delete(key);
       return "done";
     } catch (error) {
       if (signal.aborted) return "failed";
-      const count = (failures.get(session.key) ?? 0) + 1;
-      failures.set(session.key, count);
-      log.warn(`memory of ${session.key}: consolidation failed (${count} of ${patience}): ${reasonOf(error)}`);
+      const count = (failures.get(key) ?? 0) + 1;
+      failures.set(key, count);
+      log.warn(`memory of ${key}: consolidation failed (${count} of ${patience}): ${reasonOf(error)}`);
       if (count < patience) return "failed";
-      await archive(session, to);
-      failures.delete(session.key);
+      await archive(key, to);
+      failures.delete(key);
       return "archived";
     }
   };
@@ -119,11 +124,11 @@ export function createMemory({ sessions, model, clock, log, filesOf, window }: M
     // A turn may end and add its rows while the others are being summarised.
     while (session.lastConsolidated < session.length) {
       try {
-        await summarise(session, session.length, AbortSignal.any([signal, deadline]));
+        await summarise(key, session.length, AbortSignal.any([signal, deadline]));
       } catch (error) {
         signal.throwIfAborted();
         log.warn(`memory of ${key}: /new could not summarise: ${reasonOf(error)}`);
-        await archive(session, session.length);
+        await archive(key, session.length);
         outcome = "archived";
       }
     }
@@ -149,8 +154,8 @@ export function createMemory({ sessions, model, clock, log, filesOf, window }: M
     },
 
     /** Brings the rows before `to` into memory, now. */
-    consolidate: (session: Session, to: number, signal: AbortSignal): Promise<Consolidation> =>
-      inTurn(perSession, session.key, signal, () => consolidate(session, to, signal)),
+    consolidate: ({ key }: Session, to: number, signal: AbortSignal): Promise<Consolidation> =>
+      inTurn(perSession, key, signal, () => consolidate(key, to, signal)),
 
     /** Starts a consolidation in the background if so many rows are open and none is running; half of them are left. */
     consolidateSoon(session: Session, signal: AbortSignal, least: number = window): void {
@@ -162,7 +167,7 @@ export function createMemory({ sessions, model, clock, log, filesOf, window }: M
       const stop = AbortSignal.any([signal, abort.signal]);
       stoppable.set(key, abort);
       const work = perSession
-        .run(key, () => consolidate(session, to, stop))
+        .run(key, () => consolidate(key, to, stop))
         .finally(() => void (stoppable.get(key) === abort && stoppable.delete(key)));
       inBackground(work, `memory of ${key}: its rows could not be archived`);
     },

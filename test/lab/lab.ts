@@ -4,7 +4,7 @@
  * `nanogate selftest` and `npm run chaos` are its doors.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Lab, LabReport } from "../../src/cli/selftest.js";
@@ -50,26 +50,39 @@ export const runLab: Lab["runLab"] = async ({ kills, seed, points = [...killPoin
   const killed: Record<string, number> = {};
   const violations: string[] = [];
   const evidence: string[] = [];
+  let planned = 0;
   let done = 0;
   let messages = 0;
   let repeats = 0;
-  while (done < kills) {
-    // The points follow from the seed too, so that one house can be built again alone.
-    const houseSeed = seed + done;
-    const plan = Array.from(
-      { length: Math.min(killsPerHouse, kills - done) },
-      (_, at) => points[(houseSeed + at) % points.length] ?? random,
-    );
-    const house = await oneHouse(houseSeed, plan, signal, (point) => {
-      killed[point] = (killed[point] ?? 0) + 1;
-      done++;
-      onKill?.(done, violations.length);
-    });
-    messages += house.messages;
-    repeats += house.labelledRepeats;
-    violations.push(...house.violations.map((text) => `seed ${houseSeed}: ${text}`));
-    if (house.evidence !== undefined) evidence.push(house.evidence);
-  }
+  /** One house after the other, until all kills are spoken for. */
+  const street = async (): Promise<void> => {
+    while (planned < kills && !signal?.aborted) {
+      // The points follow from the seed too, so that one house can be built again alone.
+      const houseSeed = seed + planned;
+      const plan = Array.from(
+        { length: Math.min(killsPerHouse, kills - planned) },
+        (_, at) => points[(houseSeed + at) % points.length] ?? random,
+      );
+      planned += plan.length;
+      const house = await oneHouse(houseSeed, plan, signal, (point) => {
+        killed[point] = (killed[point] ?? 0) + 1;
+        done++;
+        onKill?.(done, violations.length);
+      });
+      messages += house.messages;
+      repeats += house.labelledRepeats;
+      violations.push(...house.violations.map((text) => `seed ${houseSeed}: ${text}`));
+      if (house.evidence !== undefined) evidence.push(house.evidence);
+    }
+  };
+  // A street that cannot go on builds no more, nor do the others; all have ended before anybody hears of it.
+  const giveUp = (reason: unknown): never => {
+    planned = kills;
+    throw reason;
+  };
+  const streets = Array.from({ length: availableParallelism() }, () => street().catch(giveUp));
+  await Promise.allSettled(streets);
+  await Promise.all(streets);
   return { kills: killed, messages, labelledRepeats: repeats, violations, evidence };
 };
 

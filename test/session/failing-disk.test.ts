@@ -28,7 +28,7 @@ const counted = <F extends Act>(what: string, act: F, fail: (error: Error) => un
 const raise = (error: Error): never => {
   throw error;
 };
-const refuse = (error: Error): Promise<never> => Promise.reject(error);
+const refuse = async (fault: Error): Promise<never> => raise(fault);
 
 const handle = (file: FileHandle): FileHandle =>
   new Proxy(file, {

@@ -1,0 +1,22 @@
+/** For `npm start`: builds when something was changed since the last time, and says so, because it takes a while. */
+import { spawnSync } from "node:child_process";
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+
+const sources = ["src", "web", "scripts", "test/lab", "package-lock.json"];
+const built = ["dist/bundle/main.cjs.cache", "dist/web/index.html"];
+
+if (Math.min(...built.map(changedAt)) < Math.max(...sources.map(newestIn))) {
+  console.log("Building nanogate, which takes some ten seconds …");
+  const { status } = spawnSync("npm", ["run", "--silent", "build"], { stdio: "inherit" });
+  process.exitCode = status ?? 1;
+}
+
+function changedAt(path) {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
+
+function newestIn(path) {
+  const names = statSync(path).isDirectory() ? readdirSync(path, { recursive: true }) : [];
+  return Math.max(changedAt(path), ...names.map((name) => changedAt(join(path, name))));
+}
