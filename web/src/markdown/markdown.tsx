@@ -1,11 +1,12 @@
 /** Markdown, drawn. While it grows, only its last block changes. */
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import { type Block, blocksOf, htmlOf } from "./blocks.js";
+import { type Block, type Blocks, blocksOf, htmlOf } from "./blocks.js";
 import { cleanFragment } from "./clean.js";
 import "../styles/markdown.css";
 
 export function Markdown({ text }: { readonly text: string }) {
-  const blocks = useMemo(() => blocksOf(text), [text]);
+  const known = useRef<Blocks>(undefined);
+  const { blocks } = useMemo(() => (known.current = blocksOf(text, known.current)), [text]);
   return (
     <div class="markdown">
       {blocks.map((block, at) => (
