@@ -3,8 +3,8 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-const sources = ["src", "web", "scripts", "test/lab", "package-lock.json"];
-const built = ["dist/bundle/main.cjs.cache", "dist/web/index.html"];
+const sources = ["src", "web", "scripts", "test/lab", "package.json", "package-lock.json", "tsconfig.build.json"];
+const built = ["dist/bundle/main.cjs", "dist/bundle/main.cjs.cache", "dist/lab/lab.cjs", "dist/web/index.html"];
 
 if (Math.min(...built.map(changedAt)) < Math.max(...sources.map(newestIn))) {
   console.log("Building nanogate, which takes some ten seconds …");

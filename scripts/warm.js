@@ -2,7 +2,17 @@
  * `node scripts/warm.js FOLDER`: lets the bundle do once what it will do every day, and keeps beside it what V8 has made of
  * it by then. A process of its own, because the gateway ends its process when it is told to.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  fsyncSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -26,10 +36,20 @@ await answerOnce();
 // All that is in a cache is read, needed or not: a first answer does not pay for what only a gateway does.
 const forAnswer = scripts.get("./main.cjs").createCachedData();
 await beGateway();
-for (const [name, script] of scripts) writeFileSync(join(folder, `${name}.gateway.cache`), script.createCachedData());
+for (const [name, script] of scripts) keep(`${name}.gateway.cache`, script.createCachedData());
 // This one last: it is what tells that the build is complete.
-writeFileSync(join(folder, "main.cjs.cache"), forAnswer);
+keep("main.cjs.cache", forAnswer);
 process.exit(0);
+
+/** Whole or not at all: V8 trusts what it finds there, and a half of it would be the end of every start. */
+function keep(name, bytes) {
+  const file = join(folder, name);
+  const draft = openSync(`${file}.new`, "w");
+  writeSync(draft, bytes);
+  fsyncSync(draft);
+  closeSync(draft);
+  renameSync(`${file}.new`, file);
+}
 
 /** One question to each kind of model. */
 async function answerOnce() {

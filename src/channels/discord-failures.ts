@@ -17,7 +17,8 @@ export function sortFailure(error: unknown, { DiscordAPIError, RateLimitError }:
   }
   if (error instanceof DiscordAPIError) {
     if (error.status === 401) return new SendFailure("later", "Discord refused the bot token.", { cause: error });
-    const when = error.status === 408 || busyCodes.includes(error.code) ? "later" : "never";
+    const isFinal = isOwnRefusal(error) || error.status === 413;
+    const when = isFinal && !busyCodes.includes(error.code) ? "never" : "later";
     return new SendFailure(when, `Discord refused: ${error.message} (${error.code}).`, { cause: error });
   }
   // fetch says no more than that it failed; why is its cause.
@@ -26,6 +27,13 @@ export function sortFailure(error: unknown, { DiscordAPIError, RateLimitError }:
     return new SendFailure("later", `Discord cannot be reached: ${reasonOf(fault)}`, { cause: error });
   }
   return error;
+}
+
+/** Discord itself says no, by a code of its own. A page of somebody on the way, with the same status, says nothing. */
+export function isOwnRefusal(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { status, code } = error as { readonly status?: unknown; readonly code?: unknown };
+  return [400, 403, 404].includes(Number(status)) && typeof code === "number" && code > 0;
 }
 
 /** "Cannot reply without permission to read message history." */

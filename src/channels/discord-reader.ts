@@ -10,6 +10,7 @@ import { createKeyedMutex } from "../util/keyed-mutex.js";
 import type { ChannelWorld, Link } from "./channel.js";
 import { saveAttachment, type Saved } from "./discord-attachments.js";
 import { idAt, isLater, type Bookmarks, type Place } from "./discord-bookmarks.js";
+import { isOwnRefusal } from "./discord-failures.js";
 import type { Listener } from "./discord-gateway.js";
 import {
   addressOf,
@@ -95,15 +96,9 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
 
   /** Discord does not list private chats: one that was opened while we were away has to be asked for by the person. */
   async function meetPerson(person: string): Promise<void> {
-    try {
-      const chat = (await privateChat(person)) as { readonly id: string; readonly last_message_id?: string | null };
-      inLane(chat.id, () => meetChannel(chat.id, { person }, chat.last_message_id ?? undefined, "0"));
-    } catch (error) {
-      // Somebody we share no server with yet.
-      if (!signal.aborted && statusOf(error) === undefined) {
-        world.log.warn(`Discord: no private chat with ${person}: ${reasonOf(error)}`);
-      }
-    }
+    const chat = await askPatiently<PrivateChat>(`private chat with ${person}`, () => privateChat(person));
+    // None: somebody we share no server with yet.
+    if (chat) inLane(chat.id, () => meetChannel(chat.id, { person }, chat.last_message_id ?? undefined, "0"));
   }
 
   function meetGuild(guild: GatewayGuildCreateDispatchData): void {
@@ -161,22 +156,23 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
 
   async function pageAfter(channel: string, last: string): Promise<readonly APIMessage[]> {
     const query = new URLSearchParams({ after: last, limit: String(pageSize) });
-    const page = await askPatiently<readonly APIMessage[]>(`/channels/${channel}/messages`, query);
+    const path = `/channels/${channel}/messages` as const;
+    const page = await askPatiently<readonly APIMessage[]>(path, () => ask(path, query));
     if (!page) bookmarks.forget(channel);
     return [...(page ?? [])].sort((one, other) => (isLater(one.id, other.id) ? 1 : -1));
   }
 
   /** Asks until there is an answer, for one half of Discord may be down while the other talks. Undefined: not for us. */
-  async function askPatiently<Answer>(path: `/${string}`, query?: URLSearchParams): Promise<Answer | undefined> {
+  async function askPatiently<Answer>(what: string, question: () => Promise<unknown>): Promise<Answer | undefined> {
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       try {
-        const answer = (await ask(path, query)) as Answer;
+        const answer = (await question()) as Answer;
         link.alive();
         return answer;
       } catch (error) {
         signal.throwIfAborted();
-        if ([403, 404].includes(statusOf(error) ?? 0)) return undefined;
-        world.log.warn(`Discord: ${path} could not be fetched yet: ${reasonOf(error)}`);
+        if (isOwnRefusal(error)) return undefined;
+        world.log.warn(`Discord: ${what} could not be fetched yet: ${reasonOf(error)}`);
         await world.sleep(pauseMs, signal);
       }
     }
@@ -204,8 +200,9 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
   async function placeIn(guild: string, channel: string): Promise<Place> {
     const known = places.get(channel);
     if (known) return known;
-    const found = await askPatiently<{ readonly type: number; readonly parent_id?: string | null }>(
-      `/channels/${channel}`,
+    const path = `/channels/${channel}` as const;
+    const found = await askPatiently<{ readonly type: number; readonly parent_id?: string | null }>(path, () =>
+      ask(path),
     );
     const place = { guild, parent: found && parentOf(found) };
     places.set(channel, place);
@@ -219,6 +216,8 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
       await catchUp(channel);
       const place = guild !== undefined ? await placeIn(guild, channel) : author.id === me ? {} : { person: author.id };
       if (!isOpen(policy, channel, place)) return;
+      // A private chat that nobody told us of: what was said there while we were away comes first.
+      if ("person" in place && !bookmarks.get(channel)) await meetChannel(channel, place, undefined, "0");
       if (!bookmarks.get(channel)) await firstSight(channel, place, String(BigInt(id) - 1n));
       await handle(message, place);
       const forUs = isForUs(message, place, me, policy);
@@ -254,5 +253,4 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
   };
 }
 
-const statusOf = (error: unknown): number | undefined =>
-  error instanceof Error && "status" in error && typeof error.status === "number" ? error.status : undefined;
+type PrivateChat = { readonly id: string; readonly last_message_id?: string | null };

@@ -7,7 +7,9 @@ import { sortFailure } from "./discord-failures.js";
 /** discord.js waits out a rate limit up to this; a longer one is for delivery to plan with. */
 const patienceMs = 1000;
 /** A large file may take its time; waiting for the first word of an answer is cut off by discord.js much earlier. */
-const requestMs = 120_000;
+const requestMs = { words: 30_000, files: 120_000 };
+/** For a rate limit that does not say how long; discord.js would try again at once, and again. */
+const unnamedLimitSeconds = "5";
 
 type Request = (
   method: "get" | "post" | "put" | "patch",
@@ -34,14 +36,15 @@ export function createRest(library: typeof DiscordJs, { api, token, perSecond, f
   // Retrying is delivery's business: it knows what was sent, and for how long to try.
   const rejectOnRateLimit = ({ retryAfter }: { readonly retryAfter: number }): boolean => retryAfter > patienceMs;
   // The types are those of a fetch that discord.js brings along; what it hands over and wants back is plain.
-  const makeRequest = fetch as unknown as NonNullable<RESTOptions["makeRequest"]>;
+  const makeRequest = politely(fetch) as unknown as NonNullable<RESTOptions["makeRequest"]>;
   const options = { api, retries: 0, rejectOnRateLimit, globalRequestsPerSecond: perSecond, makeRequest };
   const rest = new library.REST(options).setToken(token);
 
   const request: Request = async (method, path, options, signal) => {
     try {
       // discord.js never takes its listener off a signal.
-      return await withOwnSignal(signal, requestMs, (own) => rest[method](path, { ...options, signal: own }));
+      const patience = options.files?.length ? requestMs.files : requestMs.words;
+      return await withOwnSignal(signal, patience, (own) => rest[method](path, { ...options, signal: own }));
     } finally {
       // After a refusal discord.js forgets the token; yet it may have been a passing fault.
       rest.setToken(token);
@@ -59,3 +62,16 @@ export function createRest(library: typeof DiscordJs, { api, token, perSecond, f
     },
   };
 }
+
+/** discord.js reads nothing of a 429 or a 5xx but the headers: the rest would keep its connection open. */
+const politely =
+  (fetch: RestParts["fetch"]): RestParts["fetch"] =>
+  async (...request) => {
+    const answer = await fetch(...request);
+    if (answer.status !== 429 && answer.status < 500) return answer;
+    await answer.arrayBuffer();
+    if (answer.status === 429 && !answer.headers.has("Retry-After")) {
+      answer.headers.set("Retry-After", unnamedLimitSeconds);
+    }
+    return answer;
+  };

@@ -50,7 +50,14 @@ export function createSender({ deliver, quotes }: SenderParts): Sender {
       const body = { content: wordsOf(message), nonce, enforce_nonce: true, ...pingsNobody };
       const quote = quotes ? quoteOf(message) : undefined;
       const post = async (more: object): Promise<{ readonly id: string }> => {
-        const { id } = (await deliver("post", path, { body: { ...body, ...more }, files }, signal)) as APIMessage;
+        const { id } = (await deliver(
+          "post",
+          path,
+          { body: { ...body, ...more }, files },
+          signal,
+        )) as Partial<APIMessage>;
+        // Somebody on the way has answered. Whether Discord has it, the next try learns by the nonce.
+        if (typeof id !== "string") throw new Error("Discord answered without a message");
         return { id };
       };
       if (!quote) return post({});

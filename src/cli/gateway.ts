@@ -9,11 +9,6 @@ import { createLog } from "./log.js";
 import { exit, styled, type Terminal } from "./terminal.js";
 
 export async function runGateway(self: Command, terminal: Terminal): Promise<number> {
-  const { home } = self.optsWithGlobals<{ home?: string }>();
-  const settings = loadSettings(findHome(home, process.env), process.env);
-  const log = await createLog(terminal);
-  const reach = await labFailpoints(process.env);
-  const gateway = await createGatewayApp({ settings, world: systemWorld(log), ...(reach && { reach }) });
   const stop = new AbortController();
   const onSignal = (name: string): void => {
     if (stop.signal.aborted) process.exit(exit.failed);
@@ -21,6 +16,11 @@ export async function runGateway(self: Command, terminal: Terminal): Promise<num
     stop.abort();
   };
   for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => onSignal(name));
+  const { home } = self.optsWithGlobals<{ home?: string }>();
+  const settings = loadSettings(findHome(home, process.env), process.env);
+  const log = await createLog(terminal);
+  const reach = await labFailpoints(process.env);
+  const gateway = await createGatewayApp({ settings, world: systemWorld(log), ...(reach && { reach }) });
   if (gateway.notice !== undefined) terminal.err(`nanogate: ${gateway.notice}\n`);
   await gateway.run(stop.signal, {
     started: (port) =>

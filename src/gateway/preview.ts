@@ -51,7 +51,7 @@ export function createPreviews({ channels, outbox, now, sleep, log }: PreviewPar
       if (receipt !== undefined) return channel.edit?.(to, { id: receipt }, words, patience);
       // Whatever the chat has not been told yet comes first.
       if (await outbox.next(to.channel, to.chat)) return;
-      const intent = `preview-${item.id}`;
+      const intent = `preview-${item.trace}`;
       receipt = (await channel.send({ kind: "text", to, text: words, answers, intent, mayRepeat: false }, patience)).id;
       await keep({ kind: "shown", receipt });
     };

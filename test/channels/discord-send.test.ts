@@ -90,6 +90,11 @@ describe("a message that is sent", () => {
     ["without access", { kind: "status", status: 403, code: 50001 }, "never"],
     ["to someone who blocks us", { kind: "status", status: 403, code: 50007 }, "never"],
     ["too large", { kind: "status", status: 413, code: 40005 }, "never"],
+    ["refused on the way", { kind: "page", status: 403 }, "later"],
+    ["lost on the way", { kind: "page", status: 404 }, "later"],
+    ["refused without a word", { kind: "page", status: 400, words: "" }, "later"],
+    ["too large for somebody on the way", { kind: "page", status: 413 }, "never"],
+    ["slowed down without saying for how long", { kind: "page", status: 429 }, "later"],
   ] as const)("%s: %j is %s", async (_what, fault, when) => {
     const { fake, channel, room } = await openDiscord();
     onTestFinished(() => fake.close());
@@ -101,6 +106,30 @@ describe("a message that is sent", () => {
     expect(fake.posts).toEqual([]);
     // Nothing of it sticks, not even to the token.
     if (fault.kind === "status") await channel.send(textTo(room, "hi"), never);
+  });
+
+  it.each([
+    { kind: "page", status: 200 },
+    { kind: "page", status: 204 },
+    { kind: "page", status: 302 },
+  ] as const)("and is answered by somebody else (%j) may or may not have arrived", async (fault) => {
+    const { fake, channel, room } = await openDiscord();
+    onTestFinished(() => fake.close());
+    fake.fail(posting, fault);
+    const failure = await failureOf(channel.send(textTo(room, "hi"), never));
+    expect(failure).toBeInstanceOf(Error);
+    expect(failure).not.toBeInstanceOf(SendFailure);
+    await channel.send(textTo(room, "hi"), never);
+    expect(fake.posts).toHaveLength(1);
+  });
+
+  it("keeps no connection open for the words of a refusal", async () => {
+    const { fake, channel, room } = await openDiscord();
+    onTestFinished(() => fake.close());
+    const many = 20;
+    fake.fail(posting, ...Array.from({ length: many }, () => ({ kind: "page", status: 502 }) as const));
+    for (let at = 0; at < many; at++) await failureOf(channel.send(textTo(room, "hi", `intent-${at}`), never));
+    await fake.until(() => fake.connections() < 5, "their end", 2000);
   });
 
   it("waits out a short rate limit by itself", async () => {

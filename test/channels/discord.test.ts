@@ -445,6 +445,55 @@ describe("what is said while we are away", () => {
     expect(warnings).toHaveLength(2);
   });
 
+  it.each([403, 404])("is not given up for a page of somebody on the way (%i)", async (status) => {
+    const house = await openRunning();
+    const { fake, dm, ann } = house;
+    fake.say(dm, ann, "1");
+    await house.running.until(() => house.running.stored.length === 1);
+    await house.running.end();
+    fake.say(dm, ann, "2");
+    fake.fail(fetching, { kind: "page", status });
+    const running = await startChannel(house);
+    fake.say(dm, ann, "3");
+    await running.until(() => running.stored.length === 2);
+    expect(running.texts()).toEqual(["2", "3"]);
+  });
+
+  it.each([
+    ["refused on the way", { kind: "page", status: 403 }],
+    ["when Discord is half down", { kind: "status", status: 502 }],
+    ["on a line that breaks", { kind: "die", when: "before" }],
+  ] as const)("is fetched from a private chat that was asked for in vain: %s", async (_, fault) => {
+    const house = await openRunning();
+    const { fake, room, ann } = house;
+    fake.say(room, ann, `<@${fake.bot.id}> first`);
+    await house.running.until(() => house.running.stored.length === 1);
+    await house.running.end();
+    const bob = fake.person("bob");
+    const chat = fake.addPrivateChat(bob);
+    fake.say(chat, bob, "anybody there?");
+    fake.fail("POST /users/@me/channels", fault);
+    const channel = await house.open({ allowFrom: [bob.id] });
+    const running = await startChannel({ ...house, channel });
+    await running.until(() => running.stored.length === 1);
+    expect(running.texts()).toEqual(["anybody there?"]);
+  });
+
+  it("is fetched from a private chat as soon as somebody speaks there, also if it could not be asked for", async () => {
+    const house = await openRunning();
+    const { fake, room, ann } = house;
+    fake.say(room, ann, `<@${fake.bot.id}> first`);
+    await house.running.until(() => house.running.stored.length === 1);
+    await house.running.end();
+    const bob = fake.person("bob");
+    const chat = fake.addPrivateChat(bob);
+    fake.say(chat, bob, "anybody there?");
+    const running = await startChannel(house);
+    fake.say(chat, bob, "hello?");
+    await running.until(() => running.stored.length === 2);
+    expect(running.texts()).toEqual(["anybody there?", "hello?"]);
+  });
+
   it("is fetched when a server comes back that Discord had lost for a while", async () => {
     const { fake, guild, room, ann, running } = await openRunning({ groupPolicy: "open" });
     const thread = fake.addThread(room);

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type InitOptions, setUp } from "../../src/cli/init.js";
 import type { Prompts } from "../../src/cli/prompts.js";
 import { UserError } from "../../src/util/errors.js";
@@ -270,9 +270,9 @@ describe("nanogate init with questions", () => {
   });
 
   it("offers an existing nanobot home", async () => {
-    const [before, home] = [process.env["HOME"], temporaryFolder()];
-    process.env["HOME"] = home;
-    onTestFinished(() => void (process.env["HOME"] = before));
+    const home = temporaryFolder();
+    vi.stubEnv("HOME", home);
+    onTestFinished(() => void vi.unstubAllEnvs());
     expect(homedir()).toBe(home);
     const nanobot = join(home, ".nanobot");
     mkdirSync(nanobot);

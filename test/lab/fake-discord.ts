@@ -19,8 +19,12 @@ export type FakeDiscordOptions = {
   readonly limits?: DiscordLimits;
 };
 
-/** How a request fails. `die` closes the connection without an answer, before or after the work is done. */
+/**
+ * How a request fails. `die` closes the connection without an answer, before or after the work is done; with `page`,
+ * somebody on the way answers in the place of Discord.
+ */
 export type Fault =
+  | { readonly kind: "page"; readonly status: number; readonly words?: string }
   | { readonly kind: "status"; readonly status: number; readonly code?: number; readonly errors?: Json }
   | { readonly kind: "rate-limit"; readonly retryAfter: number; readonly global?: boolean }
   | { readonly kind: "hang" }
@@ -283,6 +287,10 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
     const fault = faults.get(route)?.shift();
     changed();
     try {
+      if (fault?.kind === "page") {
+        const { status, words = "<html>Sorry.</html>" } = fault;
+        return void response.writeHead(status, { "content-type": "text/html" }).end(status === 204 ? undefined : words);
+      }
       if (fault?.kind === "hang") return keep(incoming.socket);
       if (fault?.kind === "die" && fault.when === "before") return void incoming.socket.destroy();
       if (fault?.kind === "rate-limit") throw new RateLimit(fault.retryAfter, fault.global ?? false);
@@ -330,6 +338,15 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
     answer(incoming, response).catch((error: unknown) => {
       violations.push(`the fake failed: ${String(error)}`);
       response.destroy();
+    });
+  });
+
+  let connections = 0;
+  server.on("connection", (socket) => {
+    connections++;
+    socket.once("close", () => {
+      connections--;
+      changed();
     });
   });
 
@@ -545,6 +562,8 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
     /** How many requests were one too many. */
     refused: (): number => limits.refused(),
     commands: (): unknown => commands,
+    /** How many are open, whatever is spoken on them. */
+    connections: (): number => connections,
     isConnected: (): boolean => session?.socket !== undefined,
     requestsTo: (route: string): readonly SeenRequest[] => requests.filter((request) => request.route === route),
 
