@@ -1,5 +1,5 @@
 /** Markdown in blocks that do not change while the text grows. */
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Blocks, blocksOf, htmlOf } from "../../../web/src/markdown/blocks.js";
 
