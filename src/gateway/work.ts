@@ -37,6 +37,8 @@ export type WorkParts = PersistParts & {
 /** A message that has brought the process down so often is given up. */
 const maxAttempts = 3;
 const typingEveryMs = 4000;
+/** What is answered at once was never waited for. */
+const typingAfterMs = 100;
 /** Node takes a longer time for none at all. */
 const longestTimerMs = 2 ** 31 - 1;
 
@@ -212,11 +214,13 @@ export function createWork(parts: WorkParts) {
     const channel = channels.get(to.channel);
     if (!channel?.typing || quiet) return () => {};
     const abort = new AbortController();
-    const show = (): void => void channel.typing?.(to, abort.signal).catch(() => {});
-    show();
-    const timer = setInterval(show, typingEveryMs);
+    const show = (): void => {
+      channel.typing?.(to, abort.signal).catch(() => {});
+      timer = setTimeout(show, typingEveryMs);
+    };
+    let timer = setTimeout(show, typingAfterMs);
     return () => {
-      clearInterval(timer);
+      clearTimeout(timer);
       abort.abort();
     };
   };
