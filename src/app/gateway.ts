@@ -43,7 +43,8 @@ export type Milestones = {
   readonly ready: () => void;
 };
 
-const readyLookMs = 2;
+/** At first one looks often, for it is a matter of moments; then it may be an outage of hours. */
+const readyLookMs = { first: 2, longest: 250 };
 /** So long the clock waits for the channels to connect, and no longer: a job does not depend on them. */
 const channelsFirstMs = 2000;
 
@@ -220,7 +221,13 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
       started(port);
       void warnOfOpenTools();
       const reportReady = async (): Promise<void> => {
-        while (!health.isReady()) await sleep(readyLookMs, intake.signal);
+        for (
+          let pauseMs = readyLookMs.first;
+          !health.isReady();
+          pauseMs = Math.min(pauseMs * 1.1, readyLookMs.longest)
+        ) {
+          await sleep(pauseMs, intake.signal);
+        }
         ready();
       };
       const connected = reportReady().catch(() => {});
