@@ -48,15 +48,15 @@ export async function openChannels({ settings, world, ...parts }: ChannelsParts)
     }
     const { allow_from: older, allowFrom = older } = raw as { allowFrom?: unknown; allow_from?: unknown };
     allowed.set(name, Array.isArray(allowFrom) ? allowFrom.map(String) : []);
-    if (allowed.get(name)?.length === 0) {
-      log.warn(`channels.${name}.allowFrom is empty: nobody may speak there. Add your own id, or "*" for everybody.`);
-    }
     const mediaFolder = join(settings.home, "media", name);
     await mkdir(mediaFolder, { recursive: true });
     const open = (): Promise<Channel> => kind.open(raw, { ...world, mediaFolder, stateFolder: parts.stateFolder });
     const link = { accept: parts.accept, mayEnter: access };
     const supervision = { name, open, link, now: parts.now, sleep, log, giveUp: parts.giveUp };
     supervised.set(name, superviseChannel(supervision, await open()));
+    if (allowed.get(name)?.length === 0) {
+      log.warn(`channels.${name}.allowFrom is empty: nobody may speak there. Add your own id, or "*" for everybody.`);
+    }
   }
   return { supervised, access };
 }
