@@ -2,17 +2,7 @@
  * `node scripts/warm.js FOLDER`: lets the bundle do once what it will do every day, and keeps beside it what V8 has made of
  * it by then. A process of its own, because the gateway ends its process when it is told to.
  */
-import {
-  closeSync,
-  fsyncSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, fsyncSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -45,7 +35,7 @@ process.exit(0);
 function keep(name, bytes) {
   const file = join(folder, name);
   const draft = openSync(`${file}.new`, "w");
-  writeSync(draft, bytes);
+  writeFileSync(draft, bytes);
   fsyncSync(draft);
   closeSync(draft);
   renameSync(`${file}.new`, file);

@@ -6,7 +6,6 @@
 import { closeSync, fdatasync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
 import { mkdir, open, readFile, type FileHandle } from "node:fs/promises";
 import { basename, dirname } from "node:path";
-import { promisify } from "node:util";
 import type { Row, SessionKey } from "../message.js";
 import { createFile, replaceFile, setAside } from "../util/atomic-write.js";
 import { fileTime } from "../util/clock.js";
@@ -243,7 +242,8 @@ async function appendInPlace(path: string, disk: RegularFile, head: Buffer, text
   }
 }
 
-const datasync = (file: number): Promise<void> => promisify(fdatasync)(file);
+const datasync = (file: number): Promise<void> =>
+  new Promise((resolve, reject) => fdatasync(file, (error) => (error ? reject(error) : resolve())));
 
 /** As far as a disk that has just failed allows it. */
 function restore(file: number, disk: RegularFile): void {
