@@ -7,6 +7,7 @@ import type { ModelMessage, Row } from "../../src/message.js";
 import { ModelError } from "../../src/providers/provider.js";
 import { goldenJson } from "../support/golden.js";
 import { addRows, askedIn, openMemoryHouse, saves, talkingModel } from "../support/memory-house.js";
+import { heapMegabytes } from "../support/heap.js";
 import { gate } from "../support/reading.js";
 import { scriptedModel, textOf } from "../support/scripted-model.js";
 
@@ -70,6 +71,28 @@ describe("a consolidation", () => {
     expect(askedIn(requests[1]?.messages).memory).toBe("# One");
     await house.memory.consolidate(session, 10, signal);
     expect(requests.length).toBe(2);
+  });
+
+  it("that waits for its turn holds no conversation in memory", async () => {
+    const thinking = gate();
+    const house = openMemoryHouse({
+      model: talkingModel(async () => (await thinking.passed, saves("summary"))),
+      window: 4,
+    });
+    const many = 200;
+    const due = async (number: number): Promise<WeakRef<object>> => {
+      const session = await house.filled(`telegram:${number}`, 4);
+      house.memory.consolidateSoon(session, signal);
+      return new WeakRef(session);
+    };
+    const sessions: WeakRef<object>[] = [];
+    for (let number = 0; number < many; number++) sessions.push(await due(number));
+    await heapMegabytes();
+    // The manager keeps 128 at hand for whoever speaks next.
+    expect(sessions.filter((session) => session.deref()).length).toBeLessThan(135);
+    thinking.open();
+    await house.memory.idle();
+    expect(house.read("HISTORY.md")?.match(/summary/g)).toHaveLength(many);
   });
 
   it("happens once at a time for a session, while other sessions are free (004-11)", async () => {

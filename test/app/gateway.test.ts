@@ -1,7 +1,9 @@
 /** The whole way in one process: from what people send on a platform to what the model sees, and back. */
 import { once } from "node:events";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createGatewayApp } from "../../src/app/gateway.js";
 import { loadSettings } from "../../src/config/load.js";
@@ -9,7 +11,10 @@ import { systemWorld } from "../../src/world.js";
 import { startFakeDiscord } from "../lab/fake-discord.js";
 import { openFakeTelegram } from "../lab/fake-telegram.js";
 import { openHome } from "../support/cli.js";
+import { says } from "../support/fake-openai.js";
 import { gate } from "../support/gate.js";
+import { openGatewayApp } from "../support/gateway-app.js";
+import { temporaryFolder } from "../support/workspace.js";
 
 /** A model that says the pieces one by one, each when its gate is open. */
 async function openModel(pieces: readonly (readonly [Promise<void>, string])[]) {
@@ -146,5 +151,29 @@ describe.each(Object.keys(platforms))("on %s", (name) => {
     rest.open();
     await platform.until(() => platform.chat()[0]?.text.includes("42") === true);
     expect(platform.chat()).toHaveLength(1);
+  });
+});
+
+describe("the clock", () => {
+  it("does not wait for ever for a channel that cannot be reached", async () => {
+    const home = temporaryFolder();
+    mkdirSync(join(home, "workspace", "cron"), { recursive: true });
+    const job = {
+      id: "j1",
+      name: "tick",
+      enabled: true,
+      schedule: { kind: "every", everyMs: 1000 },
+      payload: { kind: "agent_turn", message: "tick", deliver: false },
+      state: {},
+      createdAtMs: Date.now(),
+      updatedAtMs: Date.now(),
+      deleteAfterRun: false,
+    };
+    writeFileSync(join(home, "workspace", "cron", "jobs.json"), JSON.stringify({ version: 1, jobs: [job] }));
+    // Nobody listens at this port.
+    const telegram = { enabled: true, token: "1:x", allowFrom: ["*"], apiRoot: "http://127.0.0.1:9" };
+    const house = await openGatewayApp({ home, config: { channels: { telegram } }, answers: [says("tock")] });
+    await expect.poll(() => house.model.heard.length, { timeout: 15_000 }).toBeGreaterThan(0);
+    expect((await fetch(`${house.url}/readyz`)).status).toBe(503);
   });
 });

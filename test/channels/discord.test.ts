@@ -459,11 +459,8 @@ describe("what is said while we are away", () => {
     expect(running.texts()).toEqual(["2", "3"]);
   });
 
-  it.each([
-    ["refused on the way", { kind: "page", status: 403 }],
-    ["when Discord is half down", { kind: "status", status: 502 }],
-    ["on a line that breaks", { kind: "die", when: "before" }],
-  ] as const)("is fetched from a private chat that was asked for in vain: %s", async (_, fault) => {
+  /** Bob has opened a private chat and said something there since we were last here. */
+  const spokenToWhileAway = async () => {
     const house = await openRunning();
     const { fake, room, ann } = house;
     fake.say(room, ann, `<@${fake.bot.id}> first`);
@@ -472,6 +469,15 @@ describe("what is said while we are away", () => {
     const bob = fake.person("bob");
     const chat = fake.addPrivateChat(bob);
     fake.say(chat, bob, "anybody there?");
+    return { house, fake, bob, chat };
+  };
+
+  it.each([
+    ["refused on the way", { kind: "page", status: 403 }],
+    ["when Discord is half down", { kind: "status", status: 502 }],
+    ["on a line that breaks", { kind: "die", when: "before" }],
+  ] as const)("is fetched from a private chat that was asked for in vain: %s", async (_, fault) => {
+    const { house, fake, bob } = await spokenToWhileAway();
     fake.fail("POST /users/@me/channels", fault);
     const channel = await house.open({ allowFrom: [bob.id] });
     const running = await startChannel({ ...house, channel });
@@ -480,14 +486,7 @@ describe("what is said while we are away", () => {
   });
 
   it("is fetched from a private chat as soon as somebody speaks there, also if it could not be asked for", async () => {
-    const house = await openRunning();
-    const { fake, room, ann } = house;
-    fake.say(room, ann, `<@${fake.bot.id}> first`);
-    await house.running.until(() => house.running.stored.length === 1);
-    await house.running.end();
-    const bob = fake.person("bob");
-    const chat = fake.addPrivateChat(bob);
-    fake.say(chat, bob, "anybody there?");
+    const { house, fake, bob, chat } = await spokenToWhileAway();
     const running = await startChannel(house);
     fake.say(chat, bob, "hello?");
     await running.until(() => running.stored.length === 2);

@@ -1,9 +1,10 @@
 import { describe, expect, it, vi } from "vitest";
 import type { Tool } from "../../src/agent/tools/tool.js";
 import { SendFailure } from "../../src/channels/channel.js";
+import type { Address } from "../../src/message.js";
 import { ModelError, type ModelRequest, type Reply } from "../../src/providers/provider.js";
 import { gate } from "../support/gate.js";
-import { Killed, openHouse } from "../support/house.js";
+import { type HouseOptions, Killed, openHouse } from "../support/house.js";
 import { call } from "../support/scripted-model.js";
 
 const probe = (run: () => string | Promise<string>): Tool => ({
@@ -184,6 +185,32 @@ describe("a turn that fails", () => {
     await house.settle();
     expect(house.heard.join()).not.toContain("secret");
     await house.close();
+  });
+});
+
+describe("typing", () => {
+  const openTyping = async (model: HouseOptions["model"]) => {
+    const shown: string[] = [];
+    const typing = async ({ chat }: Address): Promise<void> => void shown.push(chat);
+    return { shown, house: await openHouse({ ...(model && { model }), channel: { typing } }) };
+  };
+
+  it("is shown while an answer is thought of", async () => {
+    const answer = gate();
+    const { shown, house } = await openTyping([async () => (await answer.wait, { text: "done" })]);
+    await house.say("ann", "hi");
+    await expect.poll(() => shown).toEqual(["ann"]);
+    answer.open();
+    await house.settle();
+    expect(house.heard).toEqual(["ann: done"]);
+  });
+
+  it("is not shown for what is answered at once", async () => {
+    const { shown, house } = await openTyping(undefined);
+    await house.say("ann", "/help");
+    await house.settle();
+    expect(house.heard).toEqual(["ann: help"]);
+    expect(shown).toEqual([]);
   });
 });
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { DatabaseSync } from "@photostructure/sqlite";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { openSqliteLedger } from "../../src/gateway/ledger-sqlite.js";
 import { UserError } from "../../src/util/errors.js";
 import { temporaryFolder } from "../support/workspace.js";
@@ -30,6 +30,45 @@ function change(file: string, sql: string): void {
   db.exec(sql);
   db.close();
 }
+
+describe("the disk", () => {
+  it("is waited for where somebody outside depends on it, and only there", async () => {
+    const told: string[] = [];
+    class Telling extends DatabaseSync {
+      override exec(sql: string): void {
+        told.push(sql);
+        super.exec(sql);
+      }
+    }
+    vi.doMock("@photostructure/sqlite", () => ({ DatabaseSync: Telling }));
+    onTestFinished(() => vi.doUnmock("@photostructure/sqlite"));
+    const ledger = await open(join(temporaryFolder(), "ledger.sqlite"));
+    let mode = "FULL";
+    const waitedFor = async (work: Promise<unknown>): Promise<boolean> => {
+      told.length = 0;
+      await work;
+      for (const sql of told) mode = /^PRAGMA synchronous = (\w+)$/.exec(sql)?.[1] ?? mode;
+      expect(told.at(-1)).toBe("COMMIT");
+      return mode === "FULL";
+    };
+    const row = { role: "assistant", content: "hello" };
+    const said = { kind: "text", to: hello.from, text: "hello" } as const;
+    const turn = { outcome: { kind: "answered" }, rows: [row], messages: [said] } as const;
+    expect(await waitedFor(ledger.inbox.accept(hello, "fake:ann"))).toBe(true);
+    const [item] = await ledger.inbox.open();
+    if (!item) throw new Error("nothing was accepted");
+    expect(await waitedFor(ledger.journal.begin(item))).toBe(false);
+    expect(await waitedFor(ledger.journal.keep(item, { kind: "row", now: row, stored: row }))).toBe(false);
+    expect(await waitedFor(ledger.journal.keep(item, { kind: "started", call: "c1" }))).toBe(true);
+    expect(await waitedFor(ledger.journal.finish(item, turn))).toBe(true);
+    expect(await waitedFor(ledger.journal.appended(item))).toBe(false);
+    const part = await ledger.outbox.next("fake", "ann");
+    if (!part) throw new Error("there is nothing to send");
+    expect(await waitedFor(ledger.outbox.change(part, { kind: "sending" }))).toBe(true);
+    expect(await waitedFor(ledger.outbox.change(part, { kind: "sent", receipt: "r" }))).toBe(true);
+    await ledger.close();
+  });
+});
 
 describe("a ledger file", () => {
   it("of a newer version is refused in words, and left as it is", async () => {

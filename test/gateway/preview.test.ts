@@ -55,6 +55,25 @@ describe("an answer that takes a while", () => {
     await house.close();
   });
 
+  it("is never taken for one of long ago, of which the ledger has forgotten all but the id", async () => {
+    const [first, second] = [gate(), gate()];
+    const { house, becomes } = await openScreen({
+      model: [{ pieces: ["one", first.wait, "!"] }, { pieces: ["two", second.wait, "!"] }],
+    });
+    await house.say("ann", "hi");
+    await becomes("one");
+    first.open();
+    await house.settle();
+    expect(await house.ledger.upkeep.sweep(house.time.now + 1)).toBe(1);
+    await house.say("ann", "again");
+    await becomes("one!", "two");
+    second.open();
+    await house.settle();
+    const intents = house.sends.map(({ intent }) => intent).filter((intent) => intent.startsWith("preview-"));
+    expect(new Set(intents).size).toBe(2);
+    await house.close();
+  });
+
   it("is not shown early when it comes at once", async () => {
     const { house, shown, edits } = await openScreen({ model: [{ pieces: ["quick", " answer"] }] });
     await house.say("ann", "hi");
