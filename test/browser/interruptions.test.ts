@@ -68,6 +68,36 @@ describe("a gateway that is killed while its page is open", () => {
     await expect.poll(() => stored(house)).toEqual(all);
   });
 
+  it("is asked again about what was over before the page listened", async () => {
+    const house = await openHouse();
+    const page = await openPage(house);
+    house.model.script({ say: ["First."] }, { say: ["Second."] });
+    await say(page, "one");
+    await expect.poll(() => spoken(page)).toEqual(["one", "First."]);
+    const all = ["one", "First.", "two", "Second."];
+    await house.kill();
+    await page.getByText("Reconnecting…").waitFor();
+    // The page listens only when all is over, and gets the first answer only when it listens.
+    const listening = page.waitForResponse("**/api/events");
+    await page.route("**/api/events", async (route) => {
+      await expect.poll(() => stored(house)).toEqual(all);
+      await route.continue();
+    });
+    await page.route(
+      "**/api/turns",
+      async (route) => {
+        const response = await route.fetch();
+        await listening;
+        await route.fulfill({ response });
+      },
+      { times: 1 },
+    );
+    await house.start();
+    await say(page, "two");
+    await expect.poll(() => spoken(page), { timeout: 20_000 }).toEqual(all);
+    await expect.poll(() => page.getByText("Reconnecting…").count()).toBe(0);
+  });
+
   it("answers what it had taken before, although nobody was told", async () => {
     const house = await openHouse();
     const page = await openPage(house);

@@ -71,6 +71,19 @@ describe("a question", () => {
     expect(page.shelved()).toEqual([]);
   });
 
+  it("that was answered just before somebody listens again is asked about once more", async () => {
+    const page = openPage([
+      () => {
+        page.outbox.reclaim();
+        return accepted();
+      },
+      () => streamOf({ kind: "finished", turn: { outcome: { kind: "answered" } } }),
+    ]);
+    page.outbox.send(question);
+    await vi.waitFor(() => expect(page.kinds()).toContain("over"));
+    expect([page.asked.length, page.shelved()]).toEqual([2, []]);
+  });
+
   it("that the gateway refuses is not sent again, and says why", async () => {
     const page = openPage([fails(new Problem("too big", { fix: "send less", status: 413 }))]);
     page.outbox.send(question);

@@ -36,6 +36,8 @@ const patienceMs = 8000;
 export function createOutbox({ api, shelf, tell, wait }: OutboxParts): Outbox {
   const open = new Map<string, Question>();
   const delivering = new Set<string>();
+  /** How often somebody began to listen anew. */
+  let reclaims = 0;
   const keep = (): void => shelf.write([...open.values()]);
   const over = (id: string): void => {
     if (open.delete(id)) keep();
@@ -70,8 +72,11 @@ export function createOutbox({ api, shelf, tell, wait }: OutboxParts): Outbox {
     delivering.add(id);
     try {
       for (let failures = 0; open.has(id); failures++) {
+        const before = reclaims;
         try {
           await handOver(question);
+          // Whoever began to listen meanwhile may have come too late for the end of it: only another question tells.
+          if (before !== reclaims) continue;
           return tell(session, { kind: "news", id, event: { kind: "accepted", text: question.text } });
         } catch (error) {
           const problem = problemOf(error);
@@ -98,6 +103,7 @@ export function createOutbox({ api, shelf, tell, wait }: OutboxParts): Outbox {
   return {
     send,
     reclaim: () => {
+      reclaims++;
       for (const question of [...(shelf.read() ?? []), ...open.values()]) send(question);
     },
     over,
