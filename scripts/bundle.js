@@ -14,12 +14,20 @@ const folder = resolve("dist/bundle");
  * Large, and each needed by one channel: files of their own, loaded when they are asked for. What they bring along for
  * platforms other than Node, or in case nobody gives them a `fetch`, stays out.
  */
+const lightDiscord = resolve("scripts/light-discord.js");
 const libraries = {
-  "discord.js": {
-    "@discordjs/rest": resolve("node_modules/@discordjs/rest/dist/web.js"),
-    undici: resolve("scripts/no-undici.js"),
+  discord: {
+    entry: "src/channels/discord-library.ts",
+    asked: /\/discord-library\.js$/,
+    alias: {
+      "@discordjs/rest": resolve("node_modules/@discordjs/rest/dist/web.js"),
+      "@vladfrangu/async_event_emitter": lightDiscord,
+      "discord-api-types/v10": lightDiscord,
+      "magic-bytes.js": lightDiscord,
+      undici: lightDiscord,
+    },
   },
-  grammy: { "whatwg-url": "node:url" },
+  grammy: { entry: "grammy", asked: /^grammy$/, alias: { "whatwg-url": "node:url" } },
 };
 
 const common = {
@@ -52,10 +60,10 @@ await bundle("main", {
   external: ["@photostructure/sqlite", "hono", "hono/*", "@hono/node-server"],
   plugins: [{ name: "libraries", setup: leaveOutLibraries }],
 });
-for (const [name, alias] of Object.entries(libraries)) {
+for (const [name, { entry, alias }] of Object.entries(libraries)) {
   await bundle(name, {
     alias,
-    stdin: { contents: `module.exports = require("${name}");`, resolveDir: "." },
+    entryPoints: [entry],
     external: ["zlib-sync", "bufferutil", "utf-8-validate"],
     // They know some classes by their names.
     minify: false,
@@ -96,10 +104,7 @@ async function bundle(name, options) {
 }
 
 function leaveOutLibraries({ onResolve }) {
-  const filter = new RegExp(
-    `^(?:${Object.keys(libraries)
-      .map((name) => name.replace(".", "\\."))
-      .join("|")})$`,
-  );
-  onResolve({ filter }, ({ path }) => ({ path: `./${path}.cjs`, external: true }));
+  for (const [name, { asked }] of Object.entries(libraries)) {
+    onResolve({ filter: asked }, () => ({ path: `./${name}.cjs`, external: true }));
+  }
 }

@@ -1,9 +1,7 @@
 /** What an error of Discord means: for the owner, and for a message that was to be sent. */
-import type * as DiscordJs from "discord.js";
 import { errorCode, reasonOf, UserError } from "../util/errors.js";
 import { SendFailure } from "./channel.js";
-
-type Library = Pick<typeof DiscordJs, "DiscordAPIError" | "RateLimitError">;
+import type * as Library from "./discord-library.js";
 
 /** Errors of the network at which the request has surely not left. */
 const unsent = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"];
@@ -11,7 +9,7 @@ const unsent = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETU
 const busyCodes: readonly (string | number)[] = [20016, 20022, 20028, 40062, 130000];
 
 /** A {@link SendFailure} when Discord has not taken the message; otherwise the error as it is, for nobody knows. */
-export function sortFailure(error: unknown, { DiscordAPIError, RateLimitError }: Library): unknown {
+export function sortFailure(error: unknown, { DiscordAPIError, RateLimitError }: typeof Library): unknown {
   if (error instanceof RateLimitError) {
     return new SendFailure("later", "Discord asks to wait.", { cause: error, afterMs: error.retryAfter });
   }

@@ -1,8 +1,8 @@
 /** Requests to Discord's REST API: paced by discord.js, cancelled when told to, never repeated behind anyone's back. */
-import type * as DiscordJs from "discord.js";
 import type { RequestData, RESTOptions } from "discord.js";
 import { withOwnSignal } from "../util/own-signal.js";
 import { sortFailure } from "./discord-failures.js";
+import type * as Library from "./discord-library.js";
 
 /** discord.js waits out a rate limit up to this; a longer one is for delivery to plan with. */
 const patienceMs = 1000;
@@ -32,7 +32,7 @@ export type RestParts = {
   readonly fetch: typeof fetch;
 };
 
-export function createRest(library: typeof DiscordJs, { api, token, perSecond, fetch }: RestParts): DiscordRest {
+export function createRest(library: typeof Library, { api, token, perSecond, fetch }: RestParts): DiscordRest {
   // Retrying is delivery's business: it knows what was sent, and for how long to try.
   const rejectOnRateLimit = ({ retryAfter }: { readonly retryAfter: number }): boolean => retryAfter > patienceMs;
   // The types are those of a fetch that discord.js brings along; what it hands over and wants back is plain.

@@ -38,7 +38,7 @@ async function create(given: z.infer<typeof settings>, world: ChannelWorld): Pro
   }
   const [library, { openBookmarks }, { listen }, { createReader }, { createRest }, { createSender }, words] =
     await Promise.all([
-      import("discord.js"),
+      import("./discord-library.js"),
       import("./discord-bookmarks.js"),
       import("./discord-gateway.js"),
       import("./discord-reader.js"),
@@ -126,7 +126,7 @@ async function create(given: z.infer<typeof settings>, world: ChannelWorld): Pro
       if (signal.aborted) end();
       try {
         const alive = (): void => link.alive();
-        await listen({ library, token, apiRoot, ask, gatewayUrl, listener, alive, failed }, stop.signal);
+        await listen({ library, token, ask, gatewayUrl, listener, alive, failed }, stop.signal);
       } finally {
         signal.removeEventListener("abort", end);
         // What is being stored is stored to the end, and remembered.
