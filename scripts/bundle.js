@@ -5,6 +5,7 @@
  */
 import { spawnSync } from "node:child_process";
 import { readFile, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { build } from "esbuild";
 import { noticesFor } from "./notices.js";
@@ -28,6 +29,34 @@ const libraries = {
     },
   },
   grammy: { entry: "grammy", asked: /^grammy$/, alias: { "whatwg-url": "node:url" } },
+};
+
+/** Parts of Node that take their time to load, and mostly are not needed: loaded when something of them is. */
+const seldom = {
+  name: "seldom",
+  setup({ onResolve, onLoad }) {
+    const filter = /^(?:node:)?(?:child_process|worker_threads)$/;
+    onResolve({ filter, namespace: "file" }, ({ path }) => ({ path, namespace: "seldom" }));
+    onResolve({ filter, namespace: "seldom" }, ({ path }) => ({ path, external: true }));
+    onLoad({ filter, namespace: "seldom" }, ({ path }) => ({
+      contents: Object.keys(createRequire(import.meta.url)(path))
+        .map(
+          (name) =>
+            `Object.defineProperty(exports, "${name}", { enumerable: true, get: () => require("${path}").${name} });`,
+        )
+        .join("\n"),
+    }));
+  },
+};
+
+/** zod speaks fifty languages; we have words of our own, and its English for the rest. */
+const englishOnly = {
+  name: "english-only",
+  setup({ onLoad }) {
+    onLoad({ filter: /zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
+      contents: 'export { default as en } from "./en.js";',
+    }));
+  },
 };
 
 const common = {
@@ -58,11 +87,12 @@ await bundle("main", {
   inject: ["src/util/light-web.ts"],
   // Binary, or large and loaded only by the door that needs them.
   external: ["@photostructure/sqlite", "hono", "hono/*", "@hono/node-server"],
-  plugins: [{ name: "libraries", setup: leaveOutLibraries }],
+  plugins: [seldom, englishOnly, { name: "libraries", setup: leaveOutLibraries }],
 });
 for (const [name, { entry, alias }] of Object.entries(libraries)) {
   await bundle(name, {
     alias,
+    plugins: [seldom],
     entryPoints: [entry],
     external: ["zlib-sync", "bufferutil", "utf-8-validate"],
     // They know some classes by their names.

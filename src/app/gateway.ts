@@ -219,7 +219,6 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
       });
       const connecting = [...supervised.values()].map((one) => one.run(intake.signal));
       started(port);
-      void warnOfOpenTools();
       const reportReady = async (): Promise<void> => {
         for (
           let pauseMs = readyLookMs.first;
@@ -231,6 +230,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
         ready();
       };
       const connected = reportReady().catch(() => {});
+      void connected.then(warnOfOpenTools);
       const runClock = async (): Promise<void> => {
         await Promise.race([connected, sleep(channelsFirstMs, intake.signal).catch(() => {})]);
         await cron.run(intake.signal);

@@ -1,9 +1,8 @@
 /** Looks whether the claude command is there, which version it is, and whether it is logged in. Spends nothing. */
-import { execFile } from "node:child_process";
 import { access } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { errorCode, reasonOf, UserError } from "../util/errors.js";
+import { runFile } from "../util/run-file.js";
 import { claudeConfigDir } from "./claude-cli.js";
 import { claudeEnvironment, type ClaudeSettings, type Environment } from "./claude-command.js";
 
@@ -20,13 +19,11 @@ const leastVersion = [2, 1, 0] as const;
 const tellsLogin = [2, 1, 41] as const;
 const patienceMs = 20_000;
 
-const run = promisify(execFile);
-
 export async function checkClaude(settings: ClaudeSettings, world: Environment): Promise<ClaudeCheck> {
   const { command } = settings;
   const env = claudeEnvironment(settings, world);
   const ask = (...args: string[]): Promise<string> =>
-    run(command, args, { env, timeout: patienceMs }).then(({ stdout }) => stdout);
+    runFile(command, args, { env, timeout: patienceMs }).then(({ stdout }) => stdout);
   const said = await ask("--version").catch((error: unknown) => {
     throw errorCode(error) === "ENOENT"
       ? new UserError(`there is no command ${command}`, install)

@@ -1,8 +1,7 @@
 /** Puts a command into a bubblewrap sandbox: the workspace writable, the rest read-only, secrets and state not there. */
-import { execFile } from "node:child_process";
 import { realpath, stat } from "node:fs/promises";
 import { sep } from "node:path";
-import { promisify } from "node:util";
+import { runFile } from "../../util/run-file.js";
 import type { Fence } from "./fence.js";
 import type { Command } from "./process-group.js";
 
@@ -23,7 +22,7 @@ export type SandboxParts = {
 /** Does bubblewrap work on this machine at all? */
 export async function hasSandbox(bwrap = "bwrap"): Promise<boolean> {
   try {
-    await promisify(execFile)(bwrap, ["--ro-bind", "/", "/", "true"], { timeout: 5000 });
+    await runFile(bwrap, ["--ro-bind", "/", "/", "true"], { timeout: 5000 });
     return true;
   } catch {
     return false;
@@ -53,12 +52,11 @@ const base = [
   "ALL",
 ];
 
-const run = promisify(execFile);
 const probeMs = 5000;
 
 async function probe(bwrap: string, args: readonly string[], env: Command["env"]): Promise<boolean> {
   try {
-    await run(bwrap, [...args, "--", "/bin/sh", "-c", "true"], { env, timeout: probeMs });
+    await runFile(bwrap, [...args, "--", "/bin/sh", "-c", "true"], { env, timeout: probeMs });
     return true;
   } catch {
     return false;

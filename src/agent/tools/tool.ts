@@ -44,7 +44,15 @@ export const errorAdvice = "\n\n[Analyze the error above and try a different app
 
 export function defineTool<Input extends z.ZodMiniObject>(definition: Definition<Input>): Tool {
   const { name, description, input } = definition;
-  const spec: ToolSpec = { name, description, parameters: parametersOf(input) };
+  let parameters: ToolSpec["parameters"] | undefined;
+  const spec: ToolSpec = {
+    name,
+    description,
+    // Made when first asked for: most commands, and every start, do without.
+    get parameters() {
+      return (parameters ??= parametersOf(input));
+    },
+  };
   return {
     spec,
     async call(argumentsText, context) {
