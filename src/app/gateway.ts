@@ -87,7 +87,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
       if (!known) throw new Error(`nobody has ever written to me from ${keyOf(to)}; I do not write first`);
       const files = await Promise.all(media.map(outgoing.copy));
       await say([
-        ...(text === "" ? [] : split(to, text)),
+        ...(text === "" ? [] : await split(to, text)),
         ...files.map((path) => ({ kind: "file", to, path, caption: "" }) as const),
       ]);
     },
@@ -169,7 +169,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
     jobs,
     app,
     channels: [...supervised.keys()],
-    say: (to, text) => running.say(split(to, text)),
+    say: async (to, text) => running.say(await split(to, text)),
     now,
     reach,
   });

@@ -35,7 +35,7 @@ export type Channel = {
   /** Throws a {@link SendFailure} when the message was not taken; any other error means that nobody knows. */
   send(message: Sending, signal: AbortSignal): Promise<Receipt>;
   /** Cuts a text into parts that each fit into one message, without tearing anything that belongs together. */
-  split(text: string): readonly string[];
+  split(text: string): readonly string[] | Promise<readonly string[]>;
   /** How fast the platform wants to be spoken to: so long between two messages of a chat, so many a second in all. */
   readonly pace?: { readonly perChatMs: number; readonly perSecond: number };
   /** Shows that somebody is writing; lasts a few seconds. */

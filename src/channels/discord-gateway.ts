@@ -1,5 +1,5 @@
 /** The connection on which Discord tells us what happens, kept up by discord.js. */
-import type { IShardingStrategy, SessionInfo } from "@discordjs/ws";
+import type { SessionInfo, WebSocketManager } from "@discordjs/ws";
 import type {
   APIChatInputApplicationCommandInteraction,
   APIGatewayBotInfo,
@@ -39,8 +39,8 @@ export type GatewayParts = {
 };
 
 /** What discord.js holds, and does not show. */
-type Shards = {
-  readonly shards: ReadonlyMap<number, { readonly connection: Connection | null }>;
+type Insides = {
+  readonly strategy: { readonly shards: ReadonlyMap<number, { readonly connection: Connection | null }> };
 };
 type Connection = { addEventListener(event: "error", listener: () => void): void; terminate(): void };
 
@@ -53,28 +53,8 @@ const finalCodes: readonly number[] = [4004, 4010, 4011, 4012, 4013, 4014];
 
 /** Lasts until the signal aborts. */
 export async function listen(parts: GatewayParts, signal: AbortSignal): Promise<void> {
-  const { library, token, ask, gatewayUrl, listener, alive, failed } = parts;
-  const { GatewayIntentBits: intents, SimpleShardingStrategy, WebSocketManager } = library;
-  let strategy: IShardingStrategy | undefined;
-  let session: SessionInfo | null = null;
-  // One answer serves a whole login, and every new one on this connection.
-  let information: Promise<APIGatewayBotInfo> | undefined;
-  const askOnce = async (): Promise<APIGatewayBotInfo> => {
-    const answer = (await ask("/gateway/bot")) as APIGatewayBotInfo;
-    return { ...answer, url: gatewayUrl ?? answer.url };
-  };
-  const manager = new WebSocketManager({
-    token,
-    intents: intents.Guilds | intents.GuildMessages | intents.DirectMessages | intents.MessageContent,
-    shardCount: 1,
-    // All it ever asks for is where to connect.
-    rest: { get: () => (information ??= askOnce()) } as unknown as REST,
-    buildStrategy: (built) => (strategy = new SimpleShardingStrategy(built)),
-    // A connection that is about to be dialled again does not hear of the end, and would come back from the dead. Before
-    // dialling it asks for its session: after the end it gets no answer.
-    retrieveSessionInfo: () => (signal.aborted ? new Promise(() => {}) : session),
-    updateSessionInfo: (_, next) => void (session = next),
-  });
+  const { library, listener, alive, failed } = parts;
+  const manager = createManager(parts, signal);
   manager.on("dispatch", ({ data }) => {
     if (signal.aborted) return;
     alive();
@@ -88,23 +68,41 @@ export async function listen(parts: GatewayParts, signal: AbortSignal): Promise<
   manager.on("closed", ({ code }) => {
     if (finalCodes.includes(code)) failed(explainClose(code));
   });
-  // Told besides, and mended, or told as the end of a connection.
+  // What cannot be mended is told in another way as well.
   manager.on("error", () => {});
-  manager.connect().catch((error: unknown) => {
-    failed(isRefusal(error) ? refusedToken(error) : error);
-  });
+  manager.connect().catch((error: unknown) => failed(isRefusal(error) ? refusedToken(error) : error));
   await aborted(signal);
-  const connections = connectionsOf(strategy);
-  await Promise.race([Promise.resolve(manager.destroy({ code: goodbye })).catch(() => {}), farewell()]);
+  const connections = connectionsOf(manager);
+  await Promise.race([manager.destroy({ code: goodbye }), farewell()]).catch(() => {});
   for (const connection of connections) cut(connection);
+}
+
+function createManager({ library, token, ask, gatewayUrl }: GatewayParts, signal: AbortSignal): WebSocketManager {
+  const { GatewayIntentBits: intents, WebSocketManager } = library;
+  let session: SessionInfo | null = null;
+  // One answer serves a whole login, and every other on this connection.
+  let information: Promise<APIGatewayBotInfo> | undefined;
+  const askOnce = async (): Promise<APIGatewayBotInfo> => {
+    const answer = (await ask("/gateway/bot")) as APIGatewayBotInfo;
+    return { ...answer, url: gatewayUrl ?? answer.url };
+  };
+  return new WebSocketManager({
+    token,
+    intents: intents.Guilds | intents.GuildMessages | intents.DirectMessages | intents.MessageContent,
+    shardCount: 1,
+    // All it ever asks for is where to connect.
+    rest: { get: () => (information ??= askOnce()) } as unknown as REST,
+    // A connection that is about to be dialled again does not hear of the end, and would come back from the dead. Before
+    // dialling it asks for its session: after the end it gets no answer.
+    retrieveSessionInfo: () => (signal.aborted ? new Promise(() => {}) : session),
+    updateSessionInfo: (_, next) => void (session = next),
+  });
 }
 
 const isRefusal = (error: unknown): boolean => error instanceof Error && "status" in error && error.status === 401;
 
-const connectionsOf = (strategy: IShardingStrategy | undefined): readonly Connection[] =>
-  [...((strategy as unknown as Shards | undefined)?.shards.values() ?? [])].flatMap(
-    ({ connection }) => connection ?? [],
-  );
+const connectionsOf = (manager: WebSocketManager): readonly Connection[] =>
+  [...(manager as unknown as Insides).strategy.shards.values()].flatMap(({ connection }) => connection ?? []);
 
 /**
  * discord.js says goodbye on a connection that stands, and forgets one that is still being dialled: it would come up
@@ -129,7 +127,9 @@ function tell(
 
 /** 2: a command, not a button; 1: that was typed, not picked from the menu of a message. */
 const isSlashCommand = (interaction: APIInteraction): interaction is APIChatInputApplicationCommandInteraction =>
-  interaction.type === 2 && interaction.data.type === 1;
+  kindOf(interaction) === 2 && kindOf(interaction.data) === 1;
+
+const kindOf = (thing: object | undefined): unknown => (thing && "type" in thing ? thing.type : undefined);
 
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {

@@ -3,5 +3,5 @@
  * remembers servers, people and messages, would only take time to load and memory to keep.
  */
 export { DiscordAPIError, RateLimitError, REST } from "@discordjs/rest";
-export { SimpleShardingStrategy, WebSocketManager } from "@discordjs/ws";
+export { WebSocketManager } from "@discordjs/ws";
 export { GatewayDispatchEvents, GatewayIntentBits } from "discord-api-types/gateway/v10";

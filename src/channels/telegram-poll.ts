@@ -5,7 +5,6 @@ import { UserError } from "../util/errors.js";
 import type { ChannelWorld } from "./channel.js";
 import { type Group, sortIntoGroups } from "./telegram-albums.js";
 import { explain, isConflict, mayPass, retryAfterMs, withoutToken } from "./telegram-failures.js";
-import { native } from "./telegram-send.js";
 
 export const pollSeconds = 30;
 const batch = 100;
@@ -13,6 +12,9 @@ const batch = 100;
 const albumWaitMs = 600;
 const conflictWaitMs = 2000;
 const longestWaitMs = 15_000;
+
+/** grammY types this after a polyfill; Node's own works the same. */
+export const native = (signal: AbortSignal): never => signal as never;
 
 export type PollParts = {
   readonly api: Api;

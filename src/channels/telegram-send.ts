@@ -6,6 +6,7 @@ import { type Channel, type Receipt, SendFailure, type Sending } from "./channel
 import { refusedWith, sortFailure } from "./telegram-failures.js";
 import type { GroupLimit } from "./telegram-group-limit.js";
 import { messageIn } from "./telegram-inbound.js";
+import { native } from "./telegram-poll.js";
 import { splitMarkdown } from "./telegram-split.js";
 import { escapeHtml, htmlOf, runsOf, visibleText } from "./telegram-text.js";
 import { type FileKind, kindOf, type Mode, senders } from "./telegram-upload.js";
@@ -14,7 +15,7 @@ import { type FileKind, kindOf, type Mode, senders } from "./telegram-upload.js"
 export const repeatLabel = "↻ (maybe repeated) ";
 const textMost = 4096;
 /** Room for the label, should a part have to be sent again. */
-export const partMost = textMost - repeatLabel.length;
+const partMost = textMost - repeatLabel.length;
 const captionMost = 1024;
 const migrationsKept = 1000;
 
@@ -28,7 +29,7 @@ export type SenderParts = {
   readonly groups: GroupLimit;
 };
 
-export type Sender = Pick<Channel, "send"> & Required<Pick<Channel, "typing" | "edit">>;
+export type Sender = Required<Pick<Channel, "send" | "split" | "typing" | "edit">>;
 
 /** A chat, and a topic in it, as Telegram's methods want them. */
 type Place = { readonly chat: number | string; readonly thread?: number };
@@ -104,6 +105,8 @@ export function createSender({ api, uploads, token, quotes, groups }: SenderPart
         ? sendText(message, signal)
         : sendFile(message.to, message.path, written(message.caption, message.mayRepeat, captionMost), signal),
 
+    split: (text) => splitMarkdown(text, partMost),
+
     async typing(to, signal) {
       const { chat, thread } = placeOf(to);
       // It is a courtesy: nothing waits for it and nobody misses it.
@@ -125,9 +128,6 @@ export function createSender({ api, uploads, token, quotes, groups }: SenderPart
     },
   };
 }
-
-/** grammY types this after a polyfill; Node's own works the same. */
-export const native = (signal: AbortSignal): never => signal as never;
 
 function placeOf({ chat }: Address): Place {
   const [, id, thread] = /^(-?\d+|@\w+)(?::topic:(\d+))?$/.exec(chat) ?? [];

@@ -7,6 +7,7 @@ import { type Channel, type ChannelWorld, defineChannel, type Link } from "./cha
 import { commandMenu } from "./command-menu.js";
 import type { Group } from "./telegram-albums.js";
 import type { Draft } from "./telegram-inbound.js";
+import type { Sender } from "./telegram-send.js";
 import { rootOf, telegramSetup, usualRoot } from "./telegram-setup.js";
 
 /** An id may be written as a number. One too large for JavaScript has lost digits and would be somebody else's. */
@@ -54,18 +55,15 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
   if (!URL.canParse(apiRoot)) {
     throw new UserError("channels.telegram.apiRoot is no address.", `Write it like "${usualRoot}", or leave it out.`);
   }
-  const [{ Api }, limits, { createInboundReader }, { createMedia }, { persistently, poll }, sending, split, agents] =
+  const [{ Api }, limits, { createInboundReader }, { createMedia }, { native, persistently, poll }, agents] =
     await Promise.all([
       import("grammy"),
       import("./telegram-group-limit.js"),
       import("./telegram-inbound.js"),
       import("./telegram-media.js"),
       import("./telegram-poll.js"),
-      import("./telegram-send.js"),
-      import("./telegram-split.js"),
       import("../util/http-agent.js"),
     ]);
-  const { createSender, native, partMost } = sending;
   const agent = agents.createAgent(new URL(apiRoot), proxy, "channels.telegram.proxy");
   const client = (timeoutSeconds: number) =>
     new Api(token, { apiRoot, timeoutSeconds, baseFetchConfig: { agent } as object });
@@ -73,7 +71,13 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
   const save = createMedia({ api, token, apiRoot, agent, world });
   const isUsual = apiRoot === usualRoot;
   const groups = isUsual ? limits.createGroupLimit(() => performance.now()) : limits.noGroupLimit;
-  const { send, typing, edit } = createSender({ api, uploads, token, quotes: replyToMessage, groups });
+  const makeSender = async (): Promise<Sender> => {
+    const { createSender } = await import("./telegram-send.js");
+    return createSender({ api, uploads, token, quotes: replyToMessage, groups });
+  };
+  // Made when there is something to say: all that knows Markdown takes as long to load as connecting does.
+  let sender: Promise<Sender> | undefined;
+  const saying = (): Promise<Sender> => (sender ??= makeSender());
 
   const toInbound = async (draft: Draft, link: Link, signal: AbortSignal) => {
     const { id, from, sender, quote, attachments, sentAt } = draft;
@@ -126,11 +130,11 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
         if (!signal.aborted) throw error;
       }
     },
-    send,
+    send: async (...message) => (await saying()).send(...message),
     ...(isUsual && { pace: usualPace }),
-    split: (text) => split.splitMarkdown(text, partMost),
-    typing,
-    edit,
+    split: async (text) => (await saying()).split(text),
+    typing: async (...where) => (await saying()).typing(...where),
+    edit: async (...change) => (await saying()).edit(...change),
     ...(streaming && { streaming: { everyMs: (to) => Math.max(streamEditInterval * 1000, leastMs(to)) } }),
   };
 }

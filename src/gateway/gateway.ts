@@ -105,7 +105,7 @@ export function createGateway(parts: GatewayParts): Gateway {
     const begun = await persist(`The start of message ${item.trace}`, () => journal.begin(item));
     if (begun === "over") return live.tell(item, { kind: "postponed" });
     const { from, id } = item.message;
-    const turn = ending(item, outcome, split(from, await text(), id));
+    const turn = ending(item, outcome, await split(from, await text(), id));
     await persist(`The turn of message ${item.trace}`, () => journal.finish(item, turn));
     await persist(`The end of message ${item.trace}`, () => journal.appended(item));
     live.tell(item, { kind: "finished", turn });

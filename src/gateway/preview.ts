@@ -59,7 +59,7 @@ export function createPreviews({ channels, outbox, now, sleep, log }: PreviewPar
     const work = async (): Promise<void> => {
       while (!ended.signal.aborted && waitUntil < Number.POSITIVE_INFINITY) {
         await sleep(Math.max(streaming.everyMs(to), waitUntil - now()), ended.signal);
-        const [words = ""] = channel.split(text);
+        const [words = ""] = await channel.split(text);
         if (words.trim() === "" || words === visible) return;
         try {
           await put(words);

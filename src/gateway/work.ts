@@ -58,17 +58,19 @@ class TookTooLong extends Error {
 }
 
 /** A text as the messages of a chat's platform. */
-export type Split = (to: Address, text: string, answers?: string) => Outbound[];
+export type Split = (to: Address, text: string, answers?: string) => Promise<Outbound[]>;
 
 export const createSplit =
   (channels: ReadonlyMap<string, Channel>): Split =>
-  (to, text, answers) =>
-    (channels.get(to.channel)?.split(text) ?? [text]).map((piece, at) => ({
+  async (to, text, answers) => {
+    const pieces = (await channels.get(to.channel)?.split(text)) ?? [text];
+    return pieces.map((piece, at) => ({
       kind: "text",
       to,
       text: piece,
       ...(at === 0 && answers !== undefined && { answers }),
     }));
+  };
 
 /** What has nothing to write down: a command, a refusal, a failure. */
 export const ending = (item: Item, outcome: Outcome, messages: readonly Outbound[] = []): FinishedTurn => ({
@@ -106,9 +108,9 @@ export function createWork(parts: WorkParts) {
     signal.throwIfAborted();
     const answered: Outcome = { kind: "answered" };
     const command = await agent.runCommand(text, item.session, signal);
-    if (command?.kind === "reply") return ending(item, answered, split(from, command.text, id));
+    if (command?.kind === "reply") return ending(item, answered, await split(from, command.text, id));
     // A /stop that comes from before a restart: what it was meant for is over.
-    if (command?.kind === "stop") return ending(item, answered, split(from, nothingToStop, id));
+    if (command?.kind === "stop") return ending(item, answered, await split(from, nothingToStop, id));
     const ofTools = steps.filter((step) => step.kind !== "shown");
     const { rows, reply, usage, model } = await agent.think({
       session: item.session,
@@ -138,7 +140,7 @@ export function createWork(parts: WorkParts) {
     if (quiet && reply.trim() === nothingToSay) {
       return { ...made, messages: [], outcome: { kind: "silent", reason: "there was nothing to say" } };
     }
-    return { ...made, messages: split(from, reply, id), outcome: answered };
+    return { ...made, messages: await split(from, reply, id), outcome: answered };
   };
 
   /** Within the time it may take; the beginning of the answer, if it was shown, becomes the answer. */
@@ -173,7 +175,7 @@ export function createWork(parts: WorkParts) {
           : undefined;
     // Who looks on has seen it already.
     if (text === undefined || item.message.quiet || channels.get(item.message.from.channel)?.isWatched) return;
-    await outbox.add(split(item.message.from, text), item);
+    await outbox.add(await split(item.message.from, text), item);
     delivery.wake(item.message.from);
   };
 
@@ -186,8 +188,12 @@ export function createWork(parts: WorkParts) {
     if (signal.aborted && signal.reason instanceof Stopped) return ending(item, { kind: "silent", reason: "stopped" });
     log.warn(`${item.session}: message ${item.trace} failed: ${reasonOf(error)}`, { trace: item.trace, error });
     const text = error instanceof ModelError ? error.told : told.failed;
-    return ending(item, { kind: "failed", reason: reasonOf(error) }, split(item.message.from, text, item.message.id));
+    const messages = await split(item.message.from, text, item.message.id);
+    return ending(item, { kind: "failed", reason: reasonOf(error) }, messages);
   };
+
+  const dead = async (item: Item): Promise<FinishedTurn> =>
+    ending(item, { kind: "dead", reason: `failed ${maxAttempts} times` }, await split(item.message.from, told.dead));
 
   const finished = async (
     item: Item,
@@ -199,12 +205,7 @@ export function createWork(parts: WorkParts) {
     const { attempt, steps, finished: known, appended } = begun;
     if (known) return { turn: known, again: true, appended };
     const turn =
-      attempt > maxAttempts
-        ? inPlaceOf(
-            shownIn(steps),
-            ending(item, { kind: "dead", reason: `failed ${maxAttempts} times` }, split(item.message.from, told.dead)),
-          )
-        : await thought(item, steps, signal);
+      attempt > maxAttempts ? inPlaceOf(shownIn(steps), await dead(item)) : await thought(item, steps, signal);
     if (!turn) return undefined;
     const state = await write(`The turn of message ${item.trace}`, () => journal.finish(item, turn));
     return state === "over" ? undefined : { turn, again: false, appended: false };

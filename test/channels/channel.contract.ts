@@ -214,14 +214,14 @@ export function describeChannel(
     it("splits into parts that say everything and can all be sent", async () => {
       const harness = await open();
       const long = Array.from({ length: 900 }, (_, index) => `word${index}`).join(" ");
-      const parts = harness.channel.split(long);
+      const parts = await harness.channel.split(long);
       expect(parts.join(" ").replaceAll(/\s+/g, " ")).toBe(long);
       for (const [index, part] of parts.entries()) {
         await harness.channel.send(text(harness, part, `intent ${index}`), never);
       }
       expect(harness.posted()).toHaveLength(parts.length);
-      expect(harness.channel.split("short")).toEqual(["short"]);
-      expect(harness.channel.split("")).toEqual([]);
+      expect(await harness.channel.split("short")).toEqual(["short"]);
+      expect(await harness.channel.split("")).toEqual([]);
       await harness.close();
     });
 

@@ -53,7 +53,7 @@ describe("sending", () => {
 
   it("splits at what Telegram takes, with room for the label", async () => {
     const house = await openHouse();
-    const parts = house.channel.split(
+    const parts = await house.channel.split(
       `${"Some words. ".repeat(1000)}\n\n\`\`\`js\n${"let a = 1;\n".repeat(1000)}\`\`\``,
     );
     for (const part of parts) await house.say(part, "1", { mayRepeat: true });
