@@ -65,7 +65,7 @@ export function attachmentsOf(message: Message): readonly Attachment[] {
 const mostBytes = 20 * 1024 * 1024;
 const sideBySide = 8;
 /** Nothing may come for so long, and all of it may take so long. */
-const silenceMs = 60_000;
+const silenceMs = 10_000;
 const longestMs = 300_000;
 /** Waits before the second and the third try. */
 const waitsMs = [1000, 3000];
