@@ -1,6 +1,7 @@
 /**
- * `node scripts/warm.js FOLDER`: lets the bundle do once what it will do every day, and keeps beside it what V8 has made of
- * it by then. A process of its own, because the gateway ends its process when it is told to.
+ * `node scripts/warm.js FOLDER gateway|answer`: lets the bundle do once what it will do every day, and keeps beside it what
+ * V8 has made of it by then. All that is in a cache is read, needed or not: a first answer does not pay for what only a
+ * gateway does, nor a gateway for what only answers do.
  */
 import { closeSync, fsyncSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -9,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Script } from "node:vm";
 
-const folder = process.argv[2];
+const [, , folder, day] = process.argv;
 const scripts = new Map();
 const program = load("./main.cjs");
 const silent = { out() {}, err() {}, outIsTerminal: false, errIsTerminal: false, columns: 80 };
@@ -22,13 +23,13 @@ process.on("exit", () => rmSync(home, { recursive: true, force: true }));
 // Nothing may wait for ever: a build that hangs says nothing.
 setTimeout(() => process.exit(1), 60_000).unref();
 
-await answerOnce();
-// All that is in a cache is read, needed or not: a first answer does not pay for what only a gateway does.
-const forAnswer = scripts.get("./main.cjs").createCachedData();
-await beGateway();
-for (const [name, script] of scripts) keep(`${name}.gateway.cache`, script.createCachedData());
-// This one last: it is what tells that the build is complete.
-keep("main.cjs.cache", forAnswer);
+if (day === "gateway") {
+  await beGateway();
+  for (const [name, script] of scripts) keep(`${name}.gateway.cache`, script.createCachedData());
+} else {
+  await answerOnce();
+  keep("main.cjs.cache", scripts.get("./main.cjs").createCachedData());
+}
 process.exit(0);
 
 /** Whole or not at all: V8 trusts what it finds there, and a half of it would be the end of every start. */
@@ -56,7 +57,7 @@ async function answerOnce() {
   }
 }
 
-/** Both channels connected, a question on each. */
+/** Until both channels are connected: what a turn needs is compiled when the first one comes. */
 async function beGateway() {
   const [telegram, discord, model] = await Promise.all([openFakeTelegram(), startFakeDiscord(), openFakeModel()]);
   configure(home, { telegram, discord, model });
@@ -65,11 +66,8 @@ async function beGateway() {
     process.exit(1);
   });
   await discord.until(() => discord.isConnected(), "the login", 30_000);
-  const ann = discord.person("ann");
-  discord.say(discord.addPrivateChat(ann), ann, "say 1");
-  telegram.say(1, "say 2");
-  await discord.until(() => discord.posts.length > 0, "the answer on Discord", 30_000);
-  await telegram.until(() => telegram.sent.length > 0);
+  await telegram.until(() => telegram.callsOf("getUpdates").length > 0);
+  await new Promise((said) => setTimeout(said, 500)); // that it is ready
 }
 
 /** As bin/nanogate.js does, without caches. */
