@@ -27,6 +27,28 @@ describe("nanogate gateway", () => {
     expect(existsSync(join(gateway.home, "state", "gateway.json"))).toBe(false);
   });
 
+  it("that is told to stop before it has begun ends politely too", async () => {
+    const home = openHome({ agents: demo, gateway: { port: 0 } });
+    const hook = join(home, "hook.cjs");
+    const seen = join(home, "begun.txt");
+    // The signal comes in the very moment from which on it is listened for: before anything is opened.
+    writeFileSync(
+      hook,
+      `const { existsSync, writeFileSync } = require("node:fs");
+      const { on } = process;
+      process.on = (name, listener) => {
+        on.call(process, name, listener);
+        if (name !== "SIGTERM") return;
+        writeFileSync(${JSON.stringify(seen)}, String(existsSync(${JSON.stringify(join(home, "state"))})));
+        process.kill(process.pid, name);
+      };`,
+    );
+    const { code, err } = await runProgram(["gateway"], { home, env: { NODE_OPTIONS: `--require ${hook}` } });
+    expect({ code, begun: readFileSync(seen, "utf8") }).toEqual({ code: 0, begun: "false" });
+    expect(err).toContain("SIGTERM: finishing");
+    expect(existsSync(join(home, "state", "gateway.json"))).toBe(false);
+  });
+
   it("answers, and the commands beside it see what it does", async () => {
     const { telegram, settings } = await openTelegram();
     const gateway = await openGateway(settings);
