@@ -11,11 +11,11 @@ import { build } from "esbuild";
 import { noticesFor } from "./notices.js";
 
 const folder = resolve("dist/bundle");
-/**
- * Large, and each needed by one channel: files of their own, loaded when they are asked for. What they bring along for
- * platforms other than Node, or in case nobody gives them a `fetch`, stays out.
- */
 const lightDiscord = resolve("scripts/light-discord.js");
+/**
+ * Large, and each needed by one channel: files of their own, loaded when they are asked for. What they bring along, and
+ * Node has too or nobody asks for here, stays out.
+ */
 const libraries = {
   discord: {
     entry: "src/channels/discord-library.ts",
@@ -99,8 +99,6 @@ for (const [name, { entry, alias }] of Object.entries(libraries)) {
     minify: false,
     minifyWhitespace: true,
     minifySyntax: true,
-    // Only asked whether it is there; yet looking at Node's own loads all that belongs to it.
-    define: { "globalThis.FormData": "bundleForm" },
   });
 }
 await writeFile(join(folder, "licences.txt"), `${noticesFor(inputs)}\n`);
@@ -123,7 +121,7 @@ async function bundle(name, options) {
     supported: { "dynamic-import": false },
     define: { "import.meta.url": "bundleUrl", ...options.define },
     banner: {
-      js: '(function (exports, require, module, __filename, __dirname) { let bundleForm; const bundleUrl = require("node:url").pathToFileURL(__filename).href;',
+      js: '(function (exports, require, module, __filename, __dirname) { const bundleUrl = require("node:url").pathToFileURL(__filename).href;',
     },
     footer: { js: "})" },
   });

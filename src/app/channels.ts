@@ -1,7 +1,7 @@
 /** Opens the channels that are switched on, each under its supervisor. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Channel } from "../channels/channel.js";
+import type { Channel, ChannelKind } from "../channels/channel.js";
 import { channelKinds } from "../channels/index.js";
 import type { Settings } from "../config/load.js";
 import { type Access, createAccess } from "../gateway/access.js";
@@ -40,9 +40,8 @@ export async function openChannels({ settings, world, ...parts }: ChannelsParts)
   const access = createAccess(allowed);
   for (const [name, raw] of Object.entries(settings.channels)) {
     if (typeof raw !== "object" || raw === null || (raw as { enabled?: unknown }).enabled !== true) continue;
-    const kind = channelKinds.find((candidate) => candidate.name === name);
+    const kind = findChannel(name);
     if (!kind) {
-      if (!othersChannels.has(name)) throw unknownChannel(name);
       log.warn(`channels.${name} is enabled, but nanogate has no such channel; it stays off.`);
       continue;
     }
@@ -61,8 +60,12 @@ export async function openChannels({ settings, world, ...parts }: ChannelsParts)
   return { supervised, access };
 }
 
-const unknownChannel = (name: string): UserError =>
-  new UserError(
+/** Undefined: nanobot has such a channel, and we do not. */
+export function findChannel(name: string): ChannelKind | undefined {
+  const kind = channelKinds.find((candidate) => candidate.name === name);
+  if (kind || othersChannels.has(name)) return kind;
+  throw new UserError(
     `channels.${name} is enabled, and nobody knows such a channel.`,
-    `Use one of ${channelKinds.map((kind) => kind.name).join(", ")}, or remove it.`,
+    `Use one of ${channelKinds.map((one) => one.name).join(", ")}, or remove it.`,
   );
+}

@@ -45,7 +45,7 @@ export type Milestones = {
 
 /** At first one looks often, for it is a matter of moments; then it may be an outage of hours. */
 const readyLookMs = { first: 2, longest: 250 };
-/** So long the clock waits for the channels to connect, and no longer: a job does not depend on them. */
+/** So long the clock waits for the channels to connect, and no longer: jobs do not depend on them. */
 const channelsFirstMs = 2000;
 
 export async function createGatewayApp({ settings, world, reach = () => {} }: GatewayAppOptions) {
@@ -229,13 +229,14 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
         }
         ready();
       };
-      const connected = reportReady().catch(() => {});
-      void connected.then(warnOfOpenTools);
-      const runClock = async (): Promise<void> => {
-        await Promise.race([connected, sleep(channelsFirstMs, intake.signal).catch(() => {})]);
+      const connected = Promise.race([reportReady(), sleep(channelsFirstMs, intake.signal)]).catch(() => {});
+      const afterChannels = async (): Promise<void> => {
+        await connected;
+        if (intake.signal.aborted) return;
+        void warnOfOpenTools();
         await cron.run(intake.signal);
       };
-      const all = [...connecting, upkeep.run(intake.signal), runClock()];
+      const all = [...connecting, upkeep.run(intake.signal), afterChannels()];
       try {
         const ended = new Promise<void>((resolve) => {
           if (signal.aborted) resolve();

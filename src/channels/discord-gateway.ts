@@ -13,6 +13,7 @@ import type {
 } from "discord.js";
 import { explainClose, refusedToken } from "./discord-failures.js";
 import type * as Library from "./discord-library.js";
+import { isGatewayUrl } from "./discord-setup.js";
 
 /** The events that matter here, called in the order in which they come. */
 export type Listener = {
@@ -84,7 +85,10 @@ function createManager({ library, token, ask, gatewayUrl }: GatewayParts, signal
   let information: Promise<APIGatewayBotInfo> | undefined;
   const askOnce = async (): Promise<APIGatewayBotInfo> => {
     const answer = (await ask("/gateway/bot")) as APIGatewayBotInfo;
-    return { ...answer, url: gatewayUrl ?? answer.url };
+    const url = gatewayUrl ?? answer.url;
+    // discord.js would stumble over it where nobody catches it.
+    if (!isGatewayUrl(url)) throw new Error(`Discord names an address that is none: ${url}`);
+    return { ...answer, url };
   };
   return new WebSocketManager({
     token,

@@ -8,6 +8,12 @@ export const usualApi = "https://discord.com/api";
 /** The API's address without its version. */
 export const apiOf = (apiRoot: string): string => (apiRoot || usualApi).replace(/(?:\/v\d+)?\/*$/, "");
 
+/** An address that a WebSocket can be opened to. */
+export const isGatewayUrl = (url: string): boolean => {
+  const { protocol = "", hash = "" } = URL.canParse(url) ? new URL(url) : {};
+  return /^wss?:$/.test(protocol) && hash === "";
+};
+
 /** GATEWAY_MESSAGE_CONTENT, and the same for bots in few servers. */
 const messageContent = (1 << 18) | (1 << 19);
 

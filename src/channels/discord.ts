@@ -2,12 +2,12 @@
 import { join } from "node:path";
 import type { APIChatInputApplicationCommandInteraction } from "discord.js";
 import * as z from "zod/mini";
-import { reasonOf } from "../util/errors.js";
+import { reasonOf, UserError } from "../util/errors.js";
 import { flag, maybeText, seconds, section, text, textList } from "../util/settings.js";
 import { defineChannel, type Channel, type ChannelWorld } from "./channel.js";
 import type { Bookmarks } from "./discord-bookmarks.js";
 import { slashCommands } from "./discord-inbound.js";
-import { apiOf, discordSetup, usualApi } from "./discord-setup.js";
+import { apiOf, discordSetup, isGatewayUrl, usualApi } from "./discord-setup.js";
 
 /** nanobot writes this into every configuration; it is where discord.js goes anyway. */
 const usualGateway = /^wss:\/\/gateway\.discord\.gg\//;
@@ -49,6 +49,12 @@ async function create(given: z.infer<typeof settings>, world: ChannelWorld): Pro
   // discord.js adds the version by itself.
   const apiRoot = apiOf(given.apiRoot);
   const gatewayUrl = given.gatewayUrl === "" || usualGateway.test(given.gatewayUrl) ? undefined : given.gatewayUrl;
+  if (gatewayUrl !== undefined && !isGatewayUrl(gatewayUrl)) {
+    throw new UserError(
+      "channels.discord.gatewayUrl is no address.",
+      'Write it like "wss://example.org", or leave it out.',
+    );
+  }
   const people = allowFrom.filter((name) => /^\d{15,}$/.test(name)).slice(0, mostPeople);
   // What Discord's own servers ask for. Any other says by a 429 what it minds.
   const perSecond = apiRoot === usualApi ? 50 : Number.POSITIVE_INFINITY;

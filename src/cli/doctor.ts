@@ -1,10 +1,10 @@
 /** `nanogate doctor`: everything a gateway needs, looked at one by one, each with what to do about it. */
 import { mkdir, rm, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { findChannel } from "../app/channels.js";
 import { checkModel } from "../app/check-model.js";
 import { askGateway } from "../app/running.js";
 import { hasSandbox } from "../agent/tools/sandbox.js";
-import { channelKinds } from "../channels/index.js";
 import { findHome } from "../config/home.js";
 import { loadSettings, type Settings } from "../config/load.js";
 import { type Fetch, Unreachable } from "../util/ask-server.js";
@@ -64,7 +64,7 @@ export async function diagnose(home: string, world: DoctorWorld): Promise<Findin
   if (needsModel(settings)) findings.push(await modelCheck(settings, asking));
   findings.push(...(await backendChecks(settings, asking, failure)));
   for (const [name, raw] of Object.entries(settings.channels)) {
-    if (isTree(raw) && raw["enabled"] === true) findings.push(...(await channelCheck(name, raw, clock.fetch)));
+    if (isTree(raw) && raw["enabled"] === true) findings.push(...(await channelCheck(name, raw, home, clock.fetch)));
   }
   findings.push(
     await sandboxCheck(settings),
@@ -113,18 +113,30 @@ async function modelCheck({ agents, providers }: Settings, { env, fetch }: Docto
   }
 }
 
-async function channelCheck(name: string, raw: Readonly<Record<string, unknown>>, fetch: Fetch): Promise<Finding[]> {
+async function channelCheck(
+  name: string,
+  raw: Readonly<Record<string, unknown>>,
+  home: string,
+  fetch: Fetch,
+): Promise<Finding[]> {
   const textOf = (key: string): string => (typeof raw[key] === "string" ? raw[key] : "");
   const allowed = raw["allowFrom"] ?? raw["allow_from"];
   const closed = !Array.isArray(allowed) || allowed.length === 0;
   const findings: Finding[] = closed
     ? [warn(name, "nobody may speak there", `Add your id to channels.${name}.allowFrom.`)]
     : [];
-  const setup = channelKinds.find((kind) => kind.name === name)?.setup;
-  if (!setup) return findings;
   try {
+    const kind = findChannel(name);
+    if (!kind) return [warn(name, "nanogate has no such channel", "It stays off; the others are not affected.")];
+    // As a gateway would, up to the point where it would dial.
+    await kind.open(raw, {
+      ...systemWorld(),
+      mediaFolder: join(home, "media", name),
+      stateFolder: join(home, "state"),
+    });
+    if (!kind.setup) return findings;
     const access = { token: textOf("token"), apiRoot: textOf("apiRoot") || textOf("api_root") };
-    const { name: bot, lacks } = await setup.check(access, fetch);
+    const { name: bot, lacks } = await kind.setup.check(access, fetch);
     const fix = "Then start the gateway again.";
     findings.push(
       lacks === undefined

@@ -4,6 +4,7 @@ import { createGatewayApp } from "../app/gateway.js";
 import { addressOf } from "../app/running.js";
 import { findHome } from "../config/home.js";
 import { loadSettings } from "../config/load.js";
+import { reasonOf } from "../util/errors.js";
 import { systemWorld } from "../world.js";
 import { createLog } from "./log.js";
 import { exit, styled, type Terminal } from "./terminal.js";
@@ -19,6 +20,13 @@ export async function runGateway(self: Command, terminal: Terminal): Promise<num
   const { home } = self.optsWithGlobals<{ home?: string }>();
   const settings = loadSettings(findHome(home, process.env), process.env);
   const log = await createLog(terminal);
+  // All that was accepted is in the ledger; what is in memory cannot be trusted any more.
+  process.on("uncaughtException", (error) => {
+    log.warn(`A fault of the program itself: ${reasonOf(error)}. Whoever looks after it should start it again.`, {
+      error,
+    });
+    process.exit(exit.failed);
+  });
   const reach = await labFailpoints(process.env);
   const gateway = await createGatewayApp({ settings, world: systemWorld(log), ...(reach && { reach }) });
   if (gateway.notice !== undefined) terminal.err(`nanogate: ${gateway.notice}\n`);

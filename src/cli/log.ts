@@ -6,7 +6,12 @@ export async function createLog(terminal: Terminal): Promise<Log> {
   const { pino } = await import("pino");
   const options = { base: null, redact: ["token", "apiKey", "*.token", "*.apiKey", "*.authorization"] };
   const stream = terminal.errIsTerminal
-    ? (await import("pino-pretty")).PinoPretty({ destination: 2, ignore: "pid,hostname", translateTime: "HH:MM:ss" })
+    ? (await import("pino-pretty")).PinoPretty({
+        destination: 2,
+        sync: true,
+        ignore: "pid,hostname",
+        translateTime: "HH:MM:ss",
+      })
     : pino.destination({ dest: 2, sync: true });
   const logger = pino(options, stream);
   return {

@@ -16,5 +16,5 @@ export function errorCode(error: unknown): string | undefined {
 
 /** What went wrong, in words, whatever was thrown. */
 export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return error instanceof Error ? error.message || error.name : String(error);
 }

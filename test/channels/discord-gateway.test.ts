@@ -1,5 +1,6 @@
-/** The connection to Discord: the real discord.js, cut off in every way. */
+/** The connection to Discord, kept up by what discord.js keeps its own with, cut off in every way. */
 import { describe, expect, it } from "vitest";
+import { listen } from "../../src/channels/discord-gateway.js";
 import type { FakeDiscord } from "../lab/fake-discord.js";
 import { memoryLink } from "./channel.contract.js";
 import { openDiscord, openRunning } from "../support/discord-house.js";
@@ -83,6 +84,28 @@ describe("a connection that breaks", () => {
     // discord.js dials again half a second after a break.
     await new Promise((resolve) => setTimeout(resolve, 700));
     expect(fake.logins).toEqual(["identify"]);
+  });
+});
+
+describe("a Discord that names no address", () => {
+  it("is told as any other fault: nothing is thrown where nobody catches it", async () => {
+    const stop = new AbortController();
+    const failures: unknown[] = [];
+    const ignored = (): void => {};
+    const parts = {
+      library: await import("../../src/channels/discord-library.js"),
+      token: "x",
+      ask: async () => ({ url: "nowhere", shards: 1, session_start_limit: { remaining: 1, max_concurrency: 1 } }),
+      gatewayUrl: undefined,
+      listener: { ready: ignored, guild: ignored, thread: ignored, message: ignored, command: ignored },
+      alive: ignored,
+      failed(error: unknown) {
+        failures.push(error);
+        stop.abort();
+      },
+    };
+    await listen(parts, stop.signal);
+    expect(failures).toEqual([new Error("Discord names an address that is none: nowhere")]);
   });
 });
 

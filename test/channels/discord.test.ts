@@ -43,6 +43,8 @@ describe("settings", () => {
     [{}, /channels\.discord\.token: /],
     [{ token: "" }, /channels\.discord\.token: is missing/],
     [{ token: "x", groupPolicy: "all" }, /channels\.discord\.groupPolicy: must be "mention" or "open"/],
+    [{ token: "x", gatewayUrl: "gateway.example" }, /channels\.discord\.gatewayUrl is no address/],
+    [{ token: "x", gatewayUrl: "https://gateway.example" }, /channels\.discord\.gatewayUrl is no address/],
     [{ token: "x", allowFrom: [123] }, /channels\.discord\.allowFrom\.0: must be a text in quotes/],
   ])("%j stop the start", async (settings, message) => {
     const world = { ...systemWorld(), mediaFolder: "", stateFolder: "" };

@@ -83,6 +83,24 @@ describe("nanogate doctor", () => {
     expect(findings.find(({ name }) => name === "discord")?.detail).toContain("Message Content");
   });
 
+  it.each([
+    [
+      "discord",
+      { token: "t", groupPolicy: "foo" },
+      "fail",
+      'channels.discord.groupPolicy: must be "mention" or "open"',
+    ],
+    ["telegram", { token: "1:t", apiRoot: "nowhere" }, "fail", "channels.telegram.apiRoot is no address."],
+    ["telegrm", { token: "1:t" }, "fail", "channels.telegrm is enabled, and nobody knows such a channel."],
+    ["whatsapp", {}, "warn", "nanogate has no such channel"],
+  ])(
+    "sees settings of %s that a gateway would not start with, or not use: %j",
+    async (name, settings, state, detail) => {
+      const findings = await diagnose(openHome(channel(name, settings)), world);
+      expect(findings.find((finding) => finding.name === name)).toMatchObject({ state, detail });
+    },
+  );
+
   it("sees a clock that is wrong", async () => {
     const api = await openFakeApi(() => ({ body: { data: [] } }));
     const home = openHome({

@@ -16,6 +16,13 @@ async function openTelegram() {
   return { telegram, settings };
 }
 
+/** What has to be in the environment so that this runs before the program. */
+function before(home: string, script: string): NodeJS.ProcessEnv {
+  const hook = join(home, "hook.cjs");
+  writeFileSync(hook, script);
+  return { NODE_OPTIONS: `--require ${hook}` };
+}
+
 describe("nanogate gateway", () => {
   it("without a channel says how to talk to it and how to connect one, is ready, and ends politely", async () => {
     const gateway = await openGateway({});
@@ -29,11 +36,10 @@ describe("nanogate gateway", () => {
 
   it("that is told to stop before it has begun ends politely too", async () => {
     const home = openHome({ agents: demo, gateway: { port: 0 } });
-    const hook = join(home, "hook.cjs");
     const seen = join(home, "begun.txt");
     // The signal comes in the very moment from which on it is listened for: before anything is opened.
-    writeFileSync(
-      hook,
+    const env = before(
+      home,
       `const { existsSync, writeFileSync } = require("node:fs");
       const { on } = process;
       process.on = (name, listener) => {
@@ -43,10 +49,21 @@ describe("nanogate gateway", () => {
         process.kill(process.pid, name);
       };`,
     );
-    const { code, err } = await runProgram(["gateway"], { home, env: { NODE_OPTIONS: `--require ${hook}` } });
+    const { code, err } = await runProgram(["gateway"], { home, env });
     expect({ code, begun: readFileSync(seen, "utf8") }).toEqual({ code: 0, begun: "false" });
     expect(err).toContain("SIGTERM: finishing");
     expect(existsSync(join(home, "state", "gateway.json"))).toBe(false);
+  });
+
+  it("says in one line what it died of, when nobody caught it", async () => {
+    const home = openHome({ agents: demo, gateway: { port: 0 } });
+    const env = before(home, 'setTimeout(() => Promise.reject(new Error("the sky fell")), 1000);');
+    const { code, err } = await runProgram(["gateway"], { home, env });
+    const lines = err.trim().split("\n");
+    expect({ code, last: JSON.parse(lines.at(-1) ?? "") as object }).toMatchObject({
+      code: 1,
+      last: { msg: expect.stringContaining("the sky fell") as string, err: { type: "Error" } },
+    });
   });
 
   it("answers, and the commands beside it see what it does", async () => {
