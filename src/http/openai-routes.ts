@@ -70,12 +70,14 @@ export const completion = z.object({
   usage: usageSchema,
 });
 
-export const modelList = z.object({
-  object: z.literal("list"),
-  data: z.array(
-    z.object({ id: z.string(), object: z.literal("model"), created: z.int(), owned_by: z.literal("nanogate") }),
-  ),
+export const modelEntry = z.object({
+  id: z.string(),
+  object: z.literal("model"),
+  created: z.int(),
+  owned_by: z.literal("nanogate"),
 });
+
+export const modelList = z.object({ object: z.literal("list"), data: z.array(modelEntry) });
 
 export const openAiError = z.object({
   error: z.object({
@@ -107,12 +109,14 @@ export function addOpenAiRoutes(app: DoorApp, parts: OpenAiParts): void {
   const { openStream, modelName, mediaOf, now, log } = parts;
   const startedAt = Math.floor(now() / 1000);
 
-  app.get("/v1/models", (context) =>
-    context.json({
-      object: "list",
-      data: [modelName, alias].map((id) => ({ id, object: "model", created: startedAt, owned_by: "nanogate" })),
-    }),
-  );
+  const entryOf = (id: string) => ({ id, object: "model", created: startedAt, owned_by: "nanogate" });
+
+  app.get("/v1/models", (context) => context.json({ object: "list", data: [modelName, alias].map(entryOf) }));
+
+  app.get("/v1/models/:id", (context) => {
+    const id = context.req.param("id");
+    return id === modelName || id === alias ? context.json(entryOf(id)) : refuse(context, noSuchModel(id, modelName));
+  });
 
   app.post("/v1/chat/completions", (context) =>
     complete(context).catch((error: unknown) => {
@@ -184,6 +188,13 @@ export function addOpenAiRoutes(app: DoorApp, parts: OpenAiParts): void {
     });
 }
 
+const noSuchModel = (asked: string, modelName: string): Refusal =>
+  new Refusal(404, `There is no model ${JSON.stringify(asked)} here; ${modelName} answers.`, {
+    type: "invalid_request_error",
+    param: "model",
+    code: "model_not_found",
+  });
+
 async function requestIn(context: Asked, modelName: string): Promise<Request> {
   const body: unknown = await context.req.json().catch(() => undefined);
   const parsed = z.safeParse(completionRequest, body);
@@ -193,13 +204,7 @@ async function requestIn(context: Asked, modelName: string): Promise<Request> {
     throw invalid(body === undefined ? "The body is not JSON." : `${param ?? "The body"}: ${issue?.message}`, param);
   }
   const { model, n } = parsed.data;
-  if (model && model !== modelName && model !== alias) {
-    throw new Refusal(404, `There is no model ${JSON.stringify(model)} here; ${modelName} answers.`, {
-      type: "invalid_request_error",
-      param: "model",
-      code: "model_not_found",
-    });
-  }
+  if (model && model !== modelName && model !== alias) throw noSuchModel(model, modelName);
   if (n && n > 1) throw invalid("There is one answer to a message.", "n", "unsupported_value");
   return parsed.data;
 }

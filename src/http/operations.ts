@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { chatEvent, chatRequest, chatResponse } from "./editor-routes.js";
 import { turnRequest } from "./live-routes.js";
-import { completion, completionRequest, modelList, openAiError } from "./openai-routes.js";
+import { completion, completionRequest, modelEntry, modelList, openAiError } from "./openai-routes.js";
 import * as schemas from "./schemas.js";
 
 export type Operation = {
@@ -63,6 +63,14 @@ export const operations: readonly Operation[] = [
     refusals: openAiRefused(400, 404, 429, 500, 503),
   },
   { method: "get", path: "/v1/models", tag: "chat", summary: "Who answers", answer: json(modelList) },
+  {
+    method: "get",
+    path: "/v1/models/:id",
+    tag: "chat",
+    summary: "One of them",
+    answer: json(modelEntry),
+    refusals: openAiRefused(404),
+  },
   {
     method: "post",
     path: "/api/turns",

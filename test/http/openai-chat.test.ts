@@ -267,6 +267,13 @@ describe("GET /v1/models", () => {
     expect(names).toEqual([expect.stringContaining("test-model"), "nanogate"]);
     for (const model of names) expect((await say("hi", { model })).model).toBe(model);
   });
+
+  it("tells of each by its name, and of no other", async () => {
+    const { client } = await openClient({ answers: [] });
+    for await (const model of client.models.list()) expect(await client.models.retrieve(model.id)).toEqual(model);
+    const error = await errorOf(client.models.retrieve("gpt-17"));
+    expect([error.status, error.code]).toEqual([404, "model_not_found"]);
+  });
 });
 
 function picture(...urls: string[]): object {

@@ -37,6 +37,7 @@ describe("the document", () => {
     await ok("POST /chat/stream", {}, { body: message });
     await ok("POST /v1/chat/completions", {}, { body: { messages: [{ role: "user", content: "hi" }] } });
     await ok("GET /v1/models");
+    await ok("GET /v1/models/{id}", { id: "nanogate" });
     await ok("POST /api/turns", {}, { body: { session: "web:1", text: "hi" } });
     await ok("POST /api/turns", {}, { body: { session: "web:1", text: "fails", id: "fails-001" } });
     await ok("GET /api/overview");
