@@ -91,6 +91,20 @@ describe("a conversation", () => {
     expect(JSON.stringify(first?.messages.at(-1)?.content)).toContain("data:image/png;base64,");
   });
 
+  it("has an address that leads to it", async () => {
+    const house = await openHouse();
+    const page = await openPage(house);
+    house.model.script({ say: ["Here."] }, { say: ["There."] });
+    await say(page, "where am I");
+    await expect.poll(() => spoken(page)).toEqual(["where am I", "Here."]);
+    await page.goto(`${house.url}/#/chat/web:elsewhere`);
+    await expect.poll(() => spoken(page)).toEqual([]);
+    await say(page, "and now");
+    await expect.poll(() => spoken(page)).toEqual(["and now", "There."]);
+    await page.reload();
+    await expect.poll(() => spoken(page)).toEqual(["and now", "There."]);
+  });
+
   it("runs beside others", async () => {
     const house = await openHouse();
     const page = await openPage(house);

@@ -33,8 +33,18 @@ export const newChat = (): string => `web:${randomId(10)}`;
 
 export function createPage(browser: Window & typeof globalThis): Page {
   const connection = signal<Connection>("connecting");
-  const route = signal(readRoute(browser.location.hash));
-  browser.addEventListener("hashchange", () => void (route.value = readRoute(browser.location.hash)));
+  const route = signal<Route>({ view: "chat", query: {} });
+  const chats = createOpenChats(
+    createShelf(() => browser.localStorage, "nanogate.chats"),
+    newChat,
+  );
+  const go = (): void => {
+    route.value = readRoute(browser.location.hash);
+    const { view, subject } = route.value;
+    if (view === "chat" && subject !== undefined) chats.show(subject);
+  };
+  go();
+  browser.addEventListener("hashchange", go);
   const api = createApi({
     fetch: (input, init) => browser.fetch(input, init),
     onLocked: () => void (connection.value = "locked"),
@@ -57,10 +67,7 @@ export function createPage(browser: Window & typeof globalThis): Page {
     connection,
     conversations,
     outbox,
-    chats: createOpenChats(
-      createShelf(() => browser.localStorage, "nanogate.chats"),
-      newChat,
-    ),
+    chats,
     listen() {
       const lost = (problem: unknown): void => {
         connection.value = problem instanceof Problem && problem.status === 401 ? "locked" : "lost";

@@ -14,7 +14,7 @@ import { useSettled } from "../../ui/use-settled.js";
 import { VerifyState } from "./verify-state.js";
 
 export function Reader({ session }: { readonly session: string }) {
-  const { api, route, conversations, chats } = usePage();
+  const { api, route, conversations } = usePage();
   const isRaw = route.value.query["raw"] === "1";
   const rows = useMemo(() => createRows({ api, session, isRaw }), [api, session, isRaw]);
   const pulse = useSettled(conversations.pulse.value, 400);
@@ -57,7 +57,7 @@ export function Reader({ session }: { readonly session: string }) {
         <a class="button small" href={file} download={`${session.replaceAll(/[^\w.-]+/g, "_")}.jsonl`}>
           <Icon name="download" size={15} /> Export
         </a>
-        <a class="button small" href="#/chat" onClick={() => chats.show(session)}>
+        <a class="button small" href={addressOf({ view: "chat", subject: session })}>
           <Icon name="chat" size={15} /> Continue
         </a>
       </header>
