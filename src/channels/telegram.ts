@@ -75,7 +75,7 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
     const { createSender } = await import("./telegram-send.js");
     return createSender({ api, uploads, token, quotes: replyToMessage, groups });
   };
-  // Made when there is something to say: all that knows Markdown takes as long to load as connecting does.
+  // Made when there is something to say: what knows Markdown takes its time to load.
   let sender: Promise<Sender> | undefined;
   const saying = (): Promise<Sender> => (sender ??= makeSender());
 
