@@ -128,7 +128,7 @@ async function echo(): Promise<{ readonly one: Talk; readonly many: Talk }> {
   }
 }
 
-/** Now, and the least of so many seconds in which nothing is asked of it; looked at until most is given back. */
+/** Now, and the least of so many seconds in which nothing is asked of it. Given back is in portions: the last is waited for. */
 async function residentMegabytes(
   home: string,
   seconds: number,
@@ -140,9 +140,13 @@ async function residentMegabytes(
   };
   const first = await look();
   let least = first;
-  for (let waited = 0; waited < seconds && least > first * 0.6; waited += lookSeconds) {
+  let sinceLess = 0;
+  for (let waited = 0; waited < seconds && sinceLess < calmSeconds / 3; waited += lookSeconds) {
     await wait(lookSeconds * 1000);
-    least = Math.min(least, await look());
+    const now = await look();
+    // Until it has begun to give back there is nothing to wait for the end of.
+    sinceLess = now < least * 0.98 || least > first * 0.7 ? 0 : sinceLess + lookSeconds;
+    least = Math.min(least, now);
   }
   return { first, least };
 }
