@@ -121,13 +121,13 @@ async function channelCheck(
 ): Promise<Finding[]> {
   const textOf = (key: string): string => (typeof raw[key] === "string" ? raw[key] : "");
   const allowed = raw["allowFrom"] ?? raw["allow_from"];
-  const closed = !Array.isArray(allowed) || allowed.length === 0;
-  const findings: Finding[] = closed
-    ? [warn(name, "nobody may speak there", `Add your id to channels.${name}.allowFrom.`)]
-    : [];
+  const findings: Finding[] = [];
   try {
     const kind = findChannel(name);
     if (!kind) return [warn(name, "nanogate has no such channel", "It stays off; the others are not affected.")];
+    if (!Array.isArray(allowed) || allowed.length === 0) {
+      findings.push(warn(name, "nobody may speak there", `Add your id to channels.${name}.allowFrom.`));
+    }
     // As a gateway would, up to the point where it would dial.
     await kind.open(raw, {
       ...systemWorld(),
