@@ -13,6 +13,9 @@ export type ManagerParts = {
   readonly cacheSize: number;
 };
 
+/** Together they hold so many rows at the most: long conversations push each other out sooner than short ones. */
+const rowsInCache = 4096;
+
 /** Somebody else writing at the same time is rare; losing against them so often in a row means something is wrong. */
 const maxRebases = 16;
 
@@ -38,6 +41,8 @@ export class SessionManager {
     this.#clock = clock;
     this.#cache = new LRUCache({
       max: Math.max(1, cacheSize),
+      maxSize: rowsInCache,
+      sizeCalculation: (session) => 1 + session.rowsHeld,
       dispose: (session, key) => {
         if (session.hasUnsaved && !this.#invalid.has(session)) this.#unsaved.set(key, session);
       },
@@ -115,6 +120,8 @@ export class SessionManager {
         await session.log[change.kind](change.header, change.rows);
         session.saved(change);
         if (!session.hasUnsaved) this.#unsaved.delete(session.key);
+        // It has grown, which the cache only notices of what is new to it.
+        if (this.#cache.delete(session.key)) this.#cache.set(session.key, session);
         return;
       } catch (error) {
         if (!(error instanceof ChangedElsewhere) || rebases >= maxRebases) {

@@ -167,6 +167,11 @@ export class Session {
     return this.#log;
   }
 
+  /** @internal How many rows it keeps in memory. */
+  get rowsHeld(): number {
+    return this.#recent.length + this.#added.length;
+  }
+
   /** @internal Something would be lost if this object were dropped now. */
   get hasUnsaved(): boolean {
     return this.#added.length > 0 || this.#cleared || this.#hasNewHeader;

@@ -53,6 +53,17 @@ function openHouse(options: { cacheSize?: number; driver?: DriverName } = {}) {
 const said = (session: Session): unknown[] => session.slice(0).map((row) => row["content"]);
 const theirs = pythonJson({ role: "user", content: "theirs", timestamp: "2026-01-01T00:00:00" });
 
+/** Those of them that somebody still refers to. */
+async function stillHeld<T extends object>(found: readonly WeakRef<T>[]): Promise<ReadonlySet<WeakRef<T>>> {
+  setFlagsFromString("--expose-gc");
+  const collectGarbage = runInNewContext("gc") as () => void;
+  for (let round = 0; round < 5; round++) {
+    await macrotask();
+    collectGarbage();
+  }
+  return new Set(found.filter((one) => one.deref()));
+}
+
 describe("the cache", () => {
   it("reads a session once; later accesses ask only whether it is still the same (004-4)", async () => {
     const { sessions, store, turn } = openHouse();
@@ -83,14 +94,29 @@ describe("the cache", () => {
     for (let number = 0; number < 40; number++) {
       found.push(new WeakRef(await sessions.getOrCreate(`telegram:${number}`)));
     }
-    setFlagsFromString("--expose-gc");
-    const collectGarbage = runInNewContext("gc") as () => void;
-    for (let round = 0; round < 5; round++) {
-      await macrotask();
-      collectGarbage();
-    }
-    expect(found.filter((session) => session.deref()).length).toBeLessThan(10);
-    expect(found.slice(-4).every((session) => session.deref())).toBe(true);
+    const kept = await stillHeld(found);
+    expect(kept.size).toBeLessThan(10);
+    expect(found.slice(-4).every((session) => kept.has(session))).toBe(true);
+  });
+
+  it("is bounded by rows too: long conversations are let go sooner than short ones (004-23)", async () => {
+    const { sessions } = openHouse({ cacheSize: 1000 });
+    const openAll = async (name: string, rows: number): Promise<WeakRef<Session>[]> => {
+      const found: WeakRef<Session>[] = [];
+      for (let number = 0; number < 40; number++) {
+        const session = await sessions.getOrCreate(`${name}:${number}`);
+        session.addRows(Array.from({ length: rows }, () => ({ role: "user", content: "x" })));
+        await sessions.save(session);
+        found.push(new WeakRef(session));
+      }
+      return found;
+    };
+    const short = await openAll("short", 2);
+    expect((await stillHeld(short)).size).toBe(40);
+    const long = await openAll("long", 128);
+    const kept = await stillHeld(long);
+    expect(kept.size).toBeLessThan(40);
+    expect(long.slice(-30).every((session) => kept.has(session))).toBe(true);
   });
 
   it("lets the least recently used one go first (004-23)", async () => {
