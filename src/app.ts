@@ -113,11 +113,12 @@ export async function createApp({ settings, world, send, report, handles, jobs }
       model,
       tools: createTools(toolParts),
       settings: { ...loop, maxIterations: subagentIterations },
-      system: await prompt({
-        memory: "",
-        memoryIs: isOwn ? "own" : "shared",
-        skills: { always: "", summary: (await skills()).summary },
-      }),
+      system: async () =>
+        prompt({
+          memory: "",
+          memoryIs: isOwn ? "own" : "shared",
+          skills: { always: "", summary: (await skills()).summary },
+        }),
       clock,
       log,
       limit: subagentLimit,

@@ -7,7 +7,8 @@ import { runtimeContext } from "./prompt.js";
 import type { Spawn, SubagentTask } from "./tools/spawn.js";
 
 export type SubagentParts = LoopParts & {
-  readonly system: string;
+  /** What it is told about itself, as things stand when it begins. */
+  readonly system: () => Promise<string>;
   readonly clock: Clock;
   readonly log: Log;
   /** How many may run at the same time. */
@@ -32,7 +33,7 @@ export function createSubagents(parts: SubagentParts): Subagents {
 
   const withTools = async ({ task, origin }: SubagentTask, signal: AbortSignal): Promise<string> => {
     const { text } = await runLoop(parts, {
-      system: parts.system,
+      system: await parts.system(),
       past: [],
       question: { role: "user", content: `${runtimeContext(parts.clock(), origin.from)}\n\n${task}` },
       context: { session: origin.session, from: origin.from, signal },

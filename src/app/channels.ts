@@ -17,6 +17,8 @@ export type ChannelsParts = {
   readonly stateFolder: string;
   readonly now: () => number;
   readonly accept: (message: Inbound) => Promise<void>;
+  /** One of them hears its platform, after it did not. */
+  readonly up: () => void;
   /** A channel cannot be saved by this process. */
   readonly giveUp: (reason: string) => void;
 };
@@ -51,7 +53,8 @@ export async function openChannels({ settings, world, ...parts }: ChannelsParts)
     await mkdir(mediaFolder, { recursive: true });
     const open = (): Promise<Channel> => kind.open(raw, { ...world, mediaFolder, stateFolder: parts.stateFolder });
     const link = { accept: parts.accept, mayEnter: access };
-    const supervision = { name, open, link, now: parts.now, sleep, log, giveUp: parts.giveUp };
+    const { now, up, giveUp } = parts;
+    const supervision = { name, open, link, now, sleep, log, up, giveUp };
     supervised.set(name, superviseChannel(supervision, await open()));
     if (allowed.get(name)?.length === 0) {
       log.warn(`channels.${name}.allowFrom is empty: nobody may speak there. Add your own id, or "*" for everybody.`);

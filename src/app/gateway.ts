@@ -43,8 +43,6 @@ export type Milestones = {
   readonly ready: () => void;
 };
 
-/** At first one looks often, for it is a matter of moments; then it may be an outage of hours. */
-const readyLookMs = { first: 2, longest: 250 };
 /** So long the clock waits for the channels to connect, and no longer: jobs do not depend on them. */
 const channelsFirstMs = 2000;
 
@@ -68,7 +66,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
   const say = async (messages: readonly Outbound[]): Promise<void> => gateway?.say(messages);
   const jobs = openJobs(settings, log, (problem) => void cron.tellOwner(problem));
 
-  const app = await createApp({
+  const opening = createApp({
     settings,
     world,
     jobs: {
@@ -97,14 +95,18 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
   });
 
   let fatal = (_reason: string): void => {};
-  const { supervised, access } = await openChannels({
+  let channelIsUp = (): void => {};
+  // Neither needs the other: while one waits for the disk, the other loads its code.
+  const connectors = openChannels({
     settings,
     world,
     stateFolder: state,
     now,
     accept: async (message) => gateway?.accept(message),
+    up: () => channelIsUp(),
     giveUp: (reason) => fatal(reason),
   });
+  const [app, { supervised, access }] = await Promise.all([opening, connectors]);
   const warnOfOpenTools = async (): Promise<void> => {
     const { exec } = settings.tools;
     if (supervised.size === 0 || !exec.enable || exec.sandbox !== "" || (await hasSandbox())) return;
@@ -210,23 +212,22 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
       );
       const { port } = server;
       await running.resume();
-      const withdraw = await announce(settings.home, {
+      const allUp = new Promise<void>((resolve) => {
+        channelIsUp = () => health.isReady() && resolve();
+        channelIsUp();
+      });
+      const connecting = [...supervised.values()].map((one) => one.run(intake.signal));
+      const announced = announce(settings.home, {
         pid: process.pid,
         host: settings.gateway.host,
         port,
         startedAt,
         ...(keys.ownKey !== undefined && { key: keys.ownKey }),
       });
-      const connecting = [...supervised.values()].map((one) => one.run(intake.signal));
-      started(port);
       const reportReady = async (): Promise<void> => {
-        for (
-          let pauseMs = readyLookMs.first;
-          !health.isReady();
-          pauseMs = Math.min(pauseMs * 1.1, readyLookMs.longest)
-        ) {
-          await sleep(pauseMs, intake.signal);
-        }
+        await announced;
+        started(port);
+        await allUp;
         ready();
       };
       const connected = Promise.race([reportReady(), sleep(channelsFirstMs, intake.signal)]).catch(() => {});
@@ -242,7 +243,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
           if (signal.aborted) resolve();
           else signal.addEventListener("abort", () => resolve(), { once: true });
         });
-        await Promise.race([ended, failed]);
+        await Promise.race([announced.then(() => ended), failed]);
       } finally {
         intake.abort();
         await Promise.allSettled(all);
@@ -253,7 +254,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
         await server.close();
         await door.close();
         await ledger.close();
-        await withdraw();
+        await announced.then((withdraw) => withdraw()).catch(() => {});
         place.release();
       }
     },

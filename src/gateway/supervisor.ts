@@ -14,6 +14,8 @@ export type SupervisorParts = {
   readonly now: () => number;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly log: Log;
+  /** The platform is heard, after it was not. */
+  readonly up?: () => void;
   /** Nothing helps: the process should end and be started again. */
   readonly giveUp: (reason: string) => void;
 };
@@ -71,10 +73,12 @@ export function superviseChannel(parts: SupervisorParts, first: Channel): Superv
     startedAt = now();
     running = true;
     const heard = (): void => {
+      const wasUp = state() === "up";
       lastAlive = now();
       silentRuns = 0;
       strikes = 0;
       reason = undefined;
+      if (!wasUp) parts.up?.();
     };
     const watch = async (): Promise<void> => {
       while (!watched.aborted) {
