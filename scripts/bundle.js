@@ -59,6 +59,22 @@ const englishOnly = {
   },
 };
 
+/** Discord has two hundred names for errors; we know them by their numbers. */
+const withoutNames = {
+  name: "without-names",
+  setup({ onLoad }) {
+    onLoad({ filter: /discord-api-types[\\/]rest[\\/]common\.js$/ }, () => ({ contents: "" }));
+  },
+};
+
+/** What finds SQLite's binary looks for it in its package, although the bundle lies elsewhere. */
+const nativeSqlite = {
+  name: "native-sqlite",
+  setup({ onResolve }) {
+    onResolve({ filter: /^node-gyp-build$/ }, () => ({ path: resolve("scripts/native-sqlite.js") }));
+  },
+};
+
 const common = {
   bundle: true,
   format: "cjs",
@@ -85,14 +101,14 @@ const inputs = Object.keys(lab.metafile.inputs);
 await bundle("main", {
   entryPoints: ["src/cli/main.ts"],
   inject: ["src/util/light-web.ts"],
-  // Binary, or large and loaded only by the door that needs them.
-  external: ["@photostructure/sqlite", "hono", "hono/*", "@hono/node-server"],
-  plugins: [seldom, englishOnly, { name: "libraries", setup: leaveOutLibraries }],
+  // Large, and loaded only by the door that needs them.
+  external: ["hono", "hono/*", "@hono/node-server"],
+  plugins: [seldom, englishOnly, nativeSqlite, { name: "libraries", setup: leaveOutLibraries }],
 });
 for (const [name, { entry, alias }] of Object.entries(libraries)) {
   await bundle(name, {
     alias,
-    plugins: [seldom],
+    plugins: [seldom, withoutNames],
     entryPoints: [entry],
     external: ["zlib-sync", "bufferutil", "utf-8-validate"],
     // They know some classes by their names.
