@@ -29,6 +29,11 @@ const libraries = {
     },
   },
   grammy: { entry: "grammy", asked: /^grammy$/, alias: { "whatwg-url": "node:url" } },
+  clack: { entry: "@clack/prompts", asked: /^@clack\/prompts$/ },
+  cron: { entry: "node-cron", asked: /^node-cron$/ },
+  marked: { entry: "marked", asked: /^marked$/ },
+  pretty: { entry: "pino-pretty", asked: /^pino-pretty$/ },
+  prometheus: { entry: "prom-client", asked: /^prom-client$/ },
 };
 
 /** Parts of Node that take their time to load, and mostly are not needed: loaded when something of them is. */
@@ -105,7 +110,7 @@ await bundle("main", {
   external: ["hono", "hono/*", "@hono/node-server"],
   plugins: [seldom, englishOnly, nativeSqlite, { name: "libraries", setup: leaveOutLibraries }],
 });
-for (const [name, { entry, alias }] of Object.entries(libraries)) {
+for (const [name, { entry, alias = {} }] of Object.entries(libraries)) {
   await bundle(name, {
     alias,
     plugins: [seldom, withoutNames],
