@@ -8,4 +8,6 @@ import find from "node-gyp-build/node-gyp-build.js";
 
 const sqlite = createRequire(import.meta.url).resolve("@photostructure/sqlite");
 
+// As node-gyp-build exports it.
+// oxlint-disable-next-line import/no-default-export
 export default () => find(join(dirname(sqlite), ".."));

@@ -7,7 +7,7 @@ import type * as Library from "./discord-library.js";
 /** discord.js waits out a rate limit up to this; a longer one is for delivery to plan with. */
 const patienceMs = 1000;
 /** A large file may take its time; waiting for the first word of an answer is cut off by discord.js much earlier. */
-const requestMs = { words: 30_000, files: 120_000 };
+const requestMs = { words: 20_000, files: 120_000 };
 /** For a rate limit that does not say how long; discord.js would try again at once, and again. */
 const unnamedLimitSeconds = "5";
 

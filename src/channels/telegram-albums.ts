@@ -33,7 +33,7 @@ export function sortIntoGroups(updates: readonly Update[], before: ReadonlyMap<s
       groups.push(group);
       if (key !== undefined) albums.set(key, group);
     }
-    if (update.message) lastOfChat.set(update.message.chat.id, update);
+    if (update.message?.chat) lastOfChat.set(update.message.chat.id, update);
   }
   const open = new Map<string, number>();
   for (const [key, album] of albums) {
@@ -61,4 +61,4 @@ function firstHeld(groups: readonly (readonly Update[])[], opens: readonly numbe
 }
 
 const albumOf = (message: Message | undefined): string | undefined =>
-  message?.media_group_id === undefined ? undefined : `${message.chat.id}/${message.media_group_id}`;
+  message?.media_group_id === undefined || !message.chat ? undefined : `${message.chat.id}/${message.media_group_id}`;

@@ -6,42 +6,48 @@ import type { ChannelWorld } from "./channel.js";
 import { type Group, sortIntoGroups } from "./telegram-albums.js";
 import { explain, isConflict, mayPass, retryAfterMs, withoutToken } from "./telegram-failures.js";
 
-export const pollSeconds = 30;
+/** With the time that an answer may take on its way (telegram.ts), a poll that nobody answers is noticed soon enough. */
+export const pollSeconds = 25;
 const batch = 100;
 /** As long as nanobot waits for the rest of an album. */
 const albumWaitMs = 600;
 const conflictWaitMs = 2000;
-const longestWaitMs = 15_000;
+/** So many failures in a row are more than a moment's: the channel is down then, and its supervisor's business. */
+const patience = 3;
 
 /** grammY types this after a polyfill; Node's own works the same. */
 export const native = (signal: AbortSignal): never => signal as never;
 
 export type PollParts = {
-  readonly api: Api;
   readonly token: string;
   readonly world: ChannelWorld;
+};
+
+export type Polled = PollParts & {
+  /** For questions that are answered at once, and for those that wait. */
+  readonly api: Api;
+  readonly polls: Api;
+  /** Told whenever a poll has been answered: nothing else proves that messages would reach us. */
   readonly alive: () => void;
 };
 
-/** Asks until there is an answer. Only what the owner has to put right, or the signal, ends it. */
+/** Asks again if it may have been a passing fault; `ask` is told how often it has failed. */
 export async function persistently<T>(
-  { token, world, alive }: PollParts,
-  ask: () => Promise<T>,
+  { token, world }: PollParts,
+  ask: (failures: number) => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
-  for (let failures = 0; ; failures++) {
+  for (let failures = 0; ; ) {
     try {
-      const answer = await ask();
-      alive();
-      return answer;
+      return await ask(failures);
     } catch (error) {
       signal.throwIfAborted();
       // An old poll of ours may not have ended yet at Telegram. Once; the second time somebody else is there.
       const ours = failures === 0 && isConflict(error);
-      if (!ours && !mayPass(error)) throw scrubbed(explain(error), token);
-      if (failures === 0) world.log.warn(`Telegram: ${withoutToken(error, token).message} Trying again.`);
-      const wait = ours ? conflictWaitMs : (retryAfterMs(error) ?? Math.min(longestWaitMs, 1000 * 2 ** failures));
-      await world.sleep(wait, signal);
+      const asked = retryAfterMs(error);
+      if (asked === undefined) failures++;
+      if (failures >= patience || (!ours && !mayPass(error))) throw scrubbed(explain(error), token);
+      await world.sleep(ours ? conflictWaitMs : (asked ?? 1000 * failures), signal);
     }
   }
 }
@@ -54,25 +60,30 @@ const scrubbed = (error: unknown, token: string): unknown =>
  * (`take` resolves when it is on disk) before we ask for more.
  */
 export async function poll(
-  parts: PollParts,
+  parts: Polled,
   take: (groups: readonly Group[]) => Promise<void>,
   signal: AbortSignal,
 ): Promise<never> {
   let offset = 0;
   let open: ReadonlyMap<string, number> = new Map();
+  let isHeard = false;
+  const ask = (timeout: number): Promise<readonly Update[]> =>
+    (timeout === 0 ? parts.api : parts.polls).getUpdates(
+      { offset, timeout, limit: batch, allowed_updates: ["message", "edited_message"] },
+      native(signal),
+    );
   for (;;) {
     // With an album that may go on, what is there already would be the answer at once: a moment first, and no waiting.
     if (open.size > 0) await parts.world.sleep(albumWaitMs, signal);
-    const timeout = open.size > 0 ? 0 : pollSeconds;
-    const updates: readonly Update[] = await persistently(
+    // Whoever is not sure to be heard does not wait for somebody to say something: the answer itself is the news.
+    const isSure = isHeard && open.size === 0;
+    const updates = await persistently(
       parts,
-      () =>
-        parts.api.getUpdates(
-          { offset, timeout, limit: batch, allowed_updates: ["message", "edited_message"] },
-          native(signal),
-        ),
+      (failures) => ask(isSure && failures === 0 ? pollSeconds : 0),
       signal,
     );
+    isHeard = true;
+    parts.alive();
     const sorted = sortIntoGroups(updates, open);
     await take(sorted.groups);
     offset = sorted.heldFrom ?? (updates.at(-1)?.update_id ?? offset - 1) + 1;

@@ -38,8 +38,11 @@ const commands = commandMenu.map(({ name, description }) => ({ command: name, de
 const usualPace = { perChatMs: 1000, perSecond: 25 };
 /** In a group, where little may be said in a minute, what is shown early must not use up what the answer needs. */
 const leastMs = ({ chat }: Address): number => (chat.startsWith("-") ? 4000 : 0);
-/** How long an answer may take: to a poll that waits by itself, to a message, to a file on a slow line. */
-const answerSeconds = { poll: 45, text: 30, file: 300 };
+/**
+ * How long an answer may take: to a poll that waits by itself, to a message, to a file on a slow line. After an outage in
+ * which everything hung, what hangs is given up soon enough that people are answered within 45 seconds.
+ */
+const answerSeconds = { poll: 33, text: 20, file: 300 };
 
 export const telegram = defineChannel({ name: "telegram", settings, create, setup: telegramSetup });
 
@@ -96,6 +99,16 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
     };
   };
 
+  /** One update that nobody understands must not hold up everything after it. */
+  const readable = (group: Group, read: (group: Group) => Draft | undefined): Draft | undefined => {
+    try {
+      return read(group);
+    } catch (error) {
+      world.log.warn(`Telegram: update ${group[0]?.update_id} is passed over, it cannot be read: ${reasonOf(error)}`);
+      return undefined;
+    }
+  };
+
   const react = ({ chatId, messageId, from, sender }: Draft, link: Link, signal: AbortSignal): void => {
     if (reactEmoji === "" || !link.mayEnter(from, sender)) return;
     const reaction = [{ type: "emoji", emoji: reactEmoji as "👀" }] as const;
@@ -106,7 +119,7 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
 
   return {
     async run(link, signal) {
-      const parts = { api: polls, token, world, alive: () => link.alive() };
+      const parts = { api, polls, token, world, alive: () => link.alive() };
       try {
         const { id, username } = await persistently(parts, () => api.getMe(native(signal)), signal);
         api
@@ -114,7 +127,7 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
           .catch((error: unknown) => signal.aborted || world.log.warn(`Telegram: no command menu: ${reasonOf(error)}`));
         const read = createInboundReader({ id, username }, groupPolicy);
         const take = async (groups: readonly Group[]): Promise<void> => {
-          const drafts = groups.flatMap((group) => read(group) ?? []);
+          const drafts = groups.flatMap((group) => readable(group, read) ?? []);
           // Files are fetched side by side; what they belong to is handed over in order.
           const messages = drafts.map(async (draft) => ({ draft, message: await toInbound(draft, link, signal) }));
           for (const one of messages) one.catch(() => {});

@@ -31,8 +31,8 @@ export type Delivery = {
 };
 
 const firstWaitMs = 1000;
-/** Short enough that after an outage nobody waits long. */
-const longestWaitMs = 30_000;
+/** Short enough that after an outage nobody waits long, not even behind a try that hangs. */
+const longestWaitMs = 20_000;
 /** A message that cannot be sent for a day is not worth sending. A day of trying, whatever the clock says meanwhile. */
 const giveUpMs = 24 * 3_600_000;
 /** No try takes longer: then it is the clock that was put forward. */

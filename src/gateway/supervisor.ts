@@ -43,6 +43,8 @@ const rebuildAfter = 3;
 const giveUpAfter = 8;
 /** A channel has so long to end when it is told to. */
 const patienceMs = 5000;
+/** Who has not been heard for so long before it broke off has not recovered: the next pause is a longer one. */
+const steadyMs = 30_000;
 /** Short enough that after an outage nobody waits long. */
 const longestWaitMs = 30_000;
 
@@ -75,8 +77,6 @@ export function superviseChannel(parts: SupervisorParts, first: Channel): Superv
     const heard = (): void => {
       const wasUp = state() === "up";
       lastAlive = now();
-      silentRuns = 0;
-      strikes = 0;
       reason = undefined;
       if (!wasUp) parts.up?.();
     };
@@ -98,6 +98,10 @@ export function superviseChannel(parts: SupervisorParts, first: Channel): Superv
     } finally {
       running = false;
       cut = ended.signal.aborted;
+      if ((lastAlive ?? 0) - startedAt >= steadyMs) {
+        silentRuns = 0;
+        strikes = 0;
+      }
       ended.abort();
       await watching;
     }

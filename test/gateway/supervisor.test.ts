@@ -14,6 +14,7 @@ function supervised(run: Run) {
   const time = handTime();
   const log: string[] = [];
   const gaveUp: string[] = [];
+  let ups = 0;
   let built = 1;
   let runs = 0;
   const channel = (): Channel => ({
@@ -36,6 +37,7 @@ function supervised(run: Run) {
       now: time.now,
       sleep: time.sleep,
       log: { warn: (message) => void log.push(message) },
+      up: () => void (ups += 1),
       giveUp: (reason) => void gaveUp.push(reason),
     },
     channel(),
@@ -49,6 +51,7 @@ function supervised(run: Run) {
     gaveUp,
     built: () => built,
     runs: () => runs,
+    ups: () => ups,
     state: () => one.status().state,
     async close() {
       stop.abort();
@@ -123,18 +126,50 @@ describe("a channel under supervision", () => {
     await house.close();
   });
 
-  it("starts with short pauses again once it has been heard", async () => {
+  it("starts with short pauses again once it has been heard for a while", async () => {
     let fail = true;
-    const house = supervised(async (link) => {
-      if (!fail) link.alive();
+    const house = supervised(async (link, signal) => {
+      link.alive();
+      if (!fail) {
+        await house.time.sleep(40_000, signal);
+        link.alive();
+      }
       throw new Error("closed");
     });
     await house.time.pass(120_000);
+    expect(house.runs()).toBeLessThan(10);
     fail = false;
     await house.time.pass(31_000);
+    fail = true;
     const before = house.runs();
-    await house.time.pass(5000);
-    expect(house.runs() - before).toBeGreaterThanOrEqual(4);
+    await house.time.pass(45_000);
+    expect(house.runs() - before).toBeGreaterThanOrEqual(2);
+    await house.close();
+  });
+
+  it("that breaks off whenever it is heard is tried again with growing pauses: logins are few", async () => {
+    const house = supervised(async (link) => {
+      link.alive();
+      throw new Error("a message could not be stored");
+    });
+    await house.time.pass(600_000);
+    expect(house.runs()).toBeLessThan(30);
+    await house.close();
+  });
+
+  it("is told of when it is heard, and not again before it was not", async () => {
+    let hear = (): void => {};
+    const house = supervised(async (link, signal) => {
+      hear = () => link.alive();
+      await untilAborted(signal);
+    });
+    await house.time.pass(1000);
+    hear();
+    hear();
+    expect(house.ups()).toBe(1);
+    await house.time.pass(125_000);
+    hear();
+    expect(house.ups()).toBe(2);
     await house.close();
   });
 
