@@ -83,15 +83,15 @@ export function createGateway(parts: GatewayParts): Gateway {
   };
 
   /**
-   * A message that was at work when a process died may be what it died of. Such suspects are worked on one at a time:
-   * should it happen again, the guilty one is known, and the others are not counted down with it. Those that wait
-   * take no place from people who had nothing to do with it.
+   * A message that was at work when a process died may be what it died of. Once is mostly an accident, and everybody goes
+   * on at once; at work twice, it is a suspect. Suspects are worked on one at a time: should it happen again, the guilty
+   * one is known, and the others are not counted down with it. Those that wait take no place from anybody.
    */
   const suspects = new Mutex();
   const enqueue = (item: Item): void =>
     take(item, () =>
       lanes.run(item.session, async (signal, aside) => {
-        const leave = item.attempts > 0 ? await aside(() => suspects.acquire()) : undefined;
+        const leave = item.attempts > 1 ? await aside(() => suspects.acquire()) : undefined;
         try {
           await work(item, signal, aside);
         } finally {

@@ -174,19 +174,26 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
 
     journal: {
       async begin(item) {
+        const stored = sql("SELECT step FROM steps WHERE item = ? ORDER BY number").all(item.id);
+        const steps = stored.map(({ step }) => read<Step>(step));
+        const rows = steps.filter(({ kind }) => kind === "row").length;
+        // Whoever dies while a tool runs may have died of it, however far it had come.
+        const isHarmless = steps.at(-1)?.kind !== "started";
         const attempt = await soon("begin", () => {
           if (isOver(item.id)) return undefined;
-          sql("UPDATE inbox SET attempts = attempts + 1 WHERE id = ?").run(item.id);
+          sql(
+            `UPDATE inbox SET attempts = 1 + CASE WHEN ?1 > begun_at_row AND ?2 THEN min(attempts, 1) ELSE attempts END,
+               begun_at_row = ?1 WHERE id = ?3`,
+          ).run(rows, isHarmless ? 1 : 0, item.id);
           const count = Number(sql("SELECT attempts FROM inbox WHERE id = ?").get(item.id)?.["attempts"]);
           event(item.id, "attempt", String(count));
           return count;
         });
         if (attempt === undefined) return "over";
-        const steps = sql("SELECT step FROM steps WHERE item = ? ORDER BY number").all(item.id);
         const turn = sql("SELECT turn, appended FROM turns WHERE item = ?").get(item.id);
         return {
           attempt,
-          steps: steps.map(({ step }) => read<Step>(step)),
+          steps,
           finished: turn && read<FinishedTurn>(turn["turn"]),
           appended: turn?.["appended"] === 1,
         };

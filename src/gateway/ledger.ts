@@ -75,7 +75,10 @@ export type Progress = {
 };
 
 export type Journal = {
-  /** Counts an attempt and tells how far earlier ones came. `over`: the owner has discarded the message. */
+  /**
+   * Counts an attempt and tells how far earlier ones came. Of those that got further than the one before, and died in no
+   * tool, only the last counts: whoever gets on does not fail again and again. `over`: the owner has discarded the message.
+   */
   begin(item: Item): Promise<Progress | "over">;
   keep(item: Item, step: Step): Promise<void>;
   /** The turn and everything it has to say, as one unit. `over`: the owner has discarded the message meanwhile. */

@@ -391,13 +391,29 @@ describe("a process that is killed", () => {
     await last.close();
   });
 
-  it("leaves suspects that wait for each other, and take no place from others", async () => {
-    const never = (_: ModelRequest, signal: AbortSignal): Promise<Partial<Reply>> =>
-      new Promise((__, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+  const never = (_: ModelRequest, signal: AbortSignal): Promise<Partial<Reply>> =>
+    new Promise((__, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+
+  it("once lets everybody go on at the same time: nobody waits for somebody else's model", async () => {
     const house = await openHouse({ limit: 2, model: [never, never] });
     await Promise.all([house.say("ann", "one"), house.say("bob", "two")]);
     await vi.waitUntil(() => house.requests.length === 2);
     house.kill();
+    const next = await openHouse({ folder: house.folder, limit: 2, model: [never, { text: "second" }] });
+    await next.gateway.resume();
+    await vi.waitUntil(() => next.heard.length === 1);
+    next.kill();
+  });
+
+  it("twice leaves suspects that wait for each other, and take no place from others", async () => {
+    const house = await openHouse({ limit: 2, model: [never, never] });
+    await Promise.all([house.say("ann", "one"), house.say("bob", "two")]);
+    await vi.waitUntil(() => house.requests.length === 2);
+    house.kill();
+    const second = await openHouse({ folder: house.folder, limit: 2, model: [never, never] });
+    await second.gateway.resume();
+    await vi.waitUntil(() => second.requests.length === 2);
+    second.kill();
 
     const slow = gate();
     const first = (): Promise<Partial<Reply>> => slow.wait.then(() => ({ text: "first" }));

@@ -1,6 +1,6 @@
 /** What every ledger owes, whatever it is kept in. */
 import { describe, expect, it } from "vitest";
-import type { FinishedTurn, Item, Ledger, Outcome, Progress } from "../../src/gateway/ledger.js";
+import type { FinishedTurn, Item, Ledger, Outcome, Progress, Step } from "../../src/gateway/ledger.js";
 import type { Inbound, Outbound } from "../../src/message.js";
 import { localIsoTime } from "../../src/util/clock.js";
 
@@ -193,6 +193,27 @@ export function describeLedger(name: string, bench: () => LedgerBench): void {
       await again.journal.release(item);
       expect((await begin(again, item)).attempt).toBe(2);
       await again.close();
+    });
+
+    it("does not count those down that get further each time; who died in a tool may have died of it", async () => {
+      const ledger = await bench().open();
+      const item = await accept(ledger, "1");
+      const working = { role: "assistant", content: "working" };
+      const answered: Step = { kind: "row", now: working, stored: working };
+      const started: Step = { kind: "started", call: "c1", name: "exec" };
+      const attempts = async (...steps: Step[]): Promise<number> => {
+        for (const step of steps) await ledger.journal.keep(item, step);
+        return (await begin(ledger, item)).attempt;
+      };
+      expect(await attempts()).toBe(1);
+      expect(await attempts()).toBe(2);
+      expect(await attempts(answered)).toBe(2);
+      expect(await attempts(answered)).toBe(2);
+      expect(await attempts()).toBe(3);
+      expect(await attempts(answered, started)).toBe(4);
+      expect(await attempts(answered, started)).toBe(5);
+      expect(await attempts(answered)).toBe(2);
+      await ledger.close();
     });
 
     it("gives back the finished steps in their order", async () => {
