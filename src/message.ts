@@ -21,6 +21,8 @@ export type Inbound = {
   readonly media: readonly string[];
   /** When it was said, by the platform's clock. */
   readonly sentAt?: number;
+  /** It was said while nobody listened, and fetched afterwards. */
+  readonly missed?: true;
   /** The conversation it belongs to, where that is not the chat it comes from. */
   readonly session?: SessionKey;
   /** Nobody waits for an answer: one that says {@link nothingToSay} is not sent. */

@@ -27,6 +27,7 @@ const most = 5000;
 const saveAfterMs = 1000;
 
 const fileShape = z.object({
+  since: z.optional(z.string().check(z.regex(/^\d+$/))),
   channels: z.record(
     z.string(),
     z.object({
@@ -42,8 +43,10 @@ const fileShape = z.object({
 export type Bookmarks = {
   get(channel: string): Bookmark | undefined;
   all(): readonly (readonly [string, Bookmark])[];
-  /** The newest message known of anywhere: whatever is newer was said while we were away. */
+  /** The newest message known of anywhere, or where we began: whatever is newer was said while we were away. */
   newest(): string | undefined;
+  /** At the very first start: what is said from this id on is said to us. Resolves when that is on disk; false if it is not. */
+  beginAt(id: string): Promise<boolean>;
   /** Forward only. It is on disk a little later. */
   move(channel: string, place: Place, last: string, heard?: boolean): void;
   forget(channel: string): void;
@@ -67,7 +70,9 @@ export async function openBookmarks(
   signal: AbortSignal,
   unsaved?: ReturnType<Bookmarks["all"]>,
 ): Promise<Bookmarks> {
-  const marks = new Map(unsaved ?? Object.entries(await readMarks(path, world)));
+  const stored = await readMarks(path, world);
+  const marks = new Map(unsaved ?? Object.entries(stored.channels));
+  let { since } = stored;
   let changed = unsaved !== undefined;
   let planned: Promise<unknown> | undefined;
   let writing: Promise<boolean> = Promise.resolve(true);
@@ -75,7 +80,7 @@ export async function openBookmarks(
   const write = async (): Promise<boolean> => {
     if (!changed) return true;
     changed = false;
-    const text = `${JSON.stringify({ channels: Object.fromEntries(marks) })}\n`;
+    const text = `${JSON.stringify({ since, channels: Object.fromEntries(marks) })}\n`;
     try {
       await mkdir(dirname(path), { recursive: true });
       await replaceFile(path, (file) => file.writeFile(text));
@@ -103,7 +108,13 @@ export async function openBookmarks(
   return {
     get: (channel) => marks.get(channel),
     all: () => [...marks],
-    newest: () => [...marks.values()].map(({ last }) => last).reduce(laterOf, undefined),
+    newest: () => [...marks.values()].map(({ last }) => last).reduce(laterOf, undefined) ?? since,
+    async beginAt(id) {
+      if (since !== undefined) return true;
+      since = id;
+      changed = true;
+      return save();
+    },
     move(channel, { guild, parent, person }, last, heard = false) {
       const known = marks.get(channel);
       if (known && !isLater(last, known.last)) return;
@@ -130,16 +141,16 @@ function drop(marks: Map<string, Bookmark>): void {
 }
 
 /** What cannot be read is set aside, and reading begins with what is said from now on. */
-async function readMarks(path: string, world: World): Promise<Readonly<Record<string, Bookmark>>> {
+async function readMarks(path: string, world: World): Promise<z.infer<typeof fileShape>> {
   try {
-    return z.parse(fileShape, JSON.parse(await readFile(path, "utf8"))).channels;
+    return z.parse(fileShape, JSON.parse(await readFile(path, "utf8")));
   } catch (error) {
-    if (errorCode(error) === "ENOENT") return {};
+    if (errorCode(error) === "ENOENT") return { channels: {} };
     if (!(error instanceof SyntaxError) && !(error instanceof z.core.$ZodError)) throw error;
     const aside = await moveAside(path, `damaged-${fileTime(world.clock())}`);
     world.log.warn(
       `Discord: ${path} is damaged and was set aside as ${aside}. What was said meanwhile is not fetched.`,
     );
-    return {};
+    return { channels: {} };
   }
 }

@@ -41,7 +41,7 @@ export const isOpen = ({ allowChannels }: Policy, channel: string, { guild, pare
 /** Where we listen: is this said by a person, and to us? */
 export function isForUs(message: APIMessage, place: Place, me: string, policy: Policy): boolean {
   // A webhook chooses its own name and could call itself the owner.
-  if (message.author.bot || message.author.id === me || message.webhook_id !== undefined) return false;
+  if (message.author.bot || message.author.id === me || typeof message.webhook_id === "string") return false;
   if (!spokenTypes.includes(message.type ?? 0)) return false;
   return place.guild === undefined || policy.groupPolicy === "open" || isAddressed(message, me);
 }

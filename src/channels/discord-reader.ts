@@ -5,6 +5,7 @@ import type {
   GatewayGuildCreateDispatchData,
   GatewayMessageCreateDispatchData,
 } from "discord.js";
+import type { Inbound } from "../message.js";
 import { reasonOf } from "../util/errors.js";
 import { createKeyedMutex } from "../util/keyed-mutex.js";
 import type { ChannelWorld, Link } from "./channel.js";
@@ -49,6 +50,9 @@ const pageSize = 100;
 /** Between tries at fetching what was missed while Discord's other half is down. */
 const firstPauseMs = 500;
 const longestPauseMs = 30_000;
+const guildPatienceMs = 5000;
+/** Whether a channel is a thread is worth so many questions; then it is taken for none, and whoever spoke is answered. */
+const mostQuestions = 5;
 /** Channels that hold messages themselves; forums hold threads only. */
 const messageChannels: readonly number[] = [0, 2, 5, 13];
 
@@ -80,8 +84,8 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
     });
   };
 
-  /** A new session: of everything before it we may have missed something. */
-  function begin(user: string): void {
+  /** A new session: of everything before it we may have missed something. Resolves when it is on disk that we listen. */
+  async function begin(user: string): Promise<void> {
     me = user;
     awaySince = bookmarks.newest();
     for (const [channel, { guild, parent }] of bookmarks.all()) {
@@ -90,15 +94,24 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
       // The channels of a guild wait until it introduces itself: it says where something was written.
       if (guild === undefined) inLane(channel, () => catchUp(channel));
     }
+    void lookIntoSilentGuilds();
     const known = new Set(bookmarks.all().map(([, { person }]) => person));
     for (const person of people) if (!known.has(person)) inLane(`with ${person}`, () => meetPerson(person));
+    const isNoted = await bookmarks.beginAt(idAt(Date.parse(world.clock())));
+    if (!isNoted) throw new Error("that we listen could not be written down");
+  }
+
+  /** A guild may take its time to introduce itself, or never do. */
+  async function lookIntoSilentGuilds(): Promise<void> {
+    await world.sleep(guildPatienceMs, signal).catch(() => {});
+    if (!signal.aborted) for (const channel of behind) inLane(channel, () => catchUp(channel));
   }
 
   /** Discord does not list private chats: one that was opened while we were away has to be asked for by the person. */
   async function meetPerson(person: string): Promise<void> {
     const chat = await askPatiently<PrivateChat>(`private chat with ${person}`, () => privateChat(person));
     // None: somebody we share no server with yet.
-    if (chat) inLane(chat.id, () => meetChannel(chat.id, { person }, chat.last_message_id ?? undefined, "0"));
+    if (chat) inLane(chat.id, () => meetChannel(chat.id, { person }, chat.last_message_id, "0"));
   }
 
   function meetGuild(guild: GatewayGuildCreateDispatchData): void {
@@ -112,7 +125,7 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
       if (place.parent === undefined && !messageChannels.includes(channel.type)) continue;
       places.set(channel.id, place);
       listed.add(channel.id);
-      const last = "last_message_id" in channel ? (channel.last_message_id ?? undefined) : undefined;
+      const last = "last_message_id" in channel ? channel.last_message_id : undefined;
       if (isOpen(policy, channel.id, place)) inLane(channel.id, () => meetChannel(channel.id, place, last, joined));
     }
     for (const [channel, { guild: home }] of bookmarks.all()) {
@@ -120,16 +133,18 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
     }
   }
 
-  async function meetChannel(channel: string, place: Place, last: string | undefined, joined: string): Promise<void> {
+  /** `last` is the newest message there; null: there is none. */
+  async function meetChannel(channel: string, place: Place, last: LastMessage, joined: string): Promise<void> {
     const known = bookmarks.get(channel);
     if (!known) {
       // At the very first start reading begins with what is said from now on. Later, a channel that nobody has heard of
       // is one that was made while we were away; but what was said before we joined was not said to us.
-      const from = awaySince === undefined ? (last ?? channel) : isLater(joined, awaySince) ? joined : awaySince;
+      const first = last === null ? "0" : (last ?? channel);
+      const from = awaySince === undefined ? first : isLater(joined, awaySince) ? joined : awaySince;
       await firstSight(channel, place, from);
       if (awaySince === undefined) return;
       behind.add(channel);
-    } else if (!known.heard && last !== undefined && !isLater(last, known.last)) {
+    } else if (!known.heard && typeof last === "string" && !isLater(last, known.last)) {
       behind.delete(channel);
     }
     await catchUp(channel);
@@ -148,7 +163,7 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
       const page = bookmark && isOpen(policy, channel, bookmark) ? await pageAfter(channel, bookmark.last) : [];
       for (const message of page) {
         signal.throwIfAborted();
-        if (bookmark) await handle(message, bookmark);
+        if (bookmark) await handle(message, bookmark, { missed: true });
       }
       if (page.length < pageSize) behind.delete(channel);
     }
@@ -163,23 +178,29 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
   }
 
   /** Asks until there is an answer, for one half of Discord may be down while the other talks. Undefined: not for us. */
-  async function askPatiently<Answer>(what: string, question: () => Promise<unknown>): Promise<Answer | undefined> {
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+  async function askPatiently<Answer>(
+    what: string,
+    question: () => Promise<unknown>,
+    most = Number.POSITIVE_INFINITY,
+  ): Promise<Answer | undefined> {
+    let pauseMs = firstPauseMs;
+    for (let asked = 1; ; asked++) {
       try {
         const answer = (await question()) as Answer;
         link.alive();
         return answer;
       } catch (error) {
         signal.throwIfAborted();
-        if (isOwnRefusal(error)) return undefined;
+        if (isOwnRefusal(error) || asked >= most) return undefined;
         world.log.warn(`Discord: ${what} could not be fetched yet: ${reasonOf(error)}`);
         await world.sleep(pauseMs, signal);
+        pauseMs = Math.min(pauseMs * 2, longestPauseMs);
       }
     }
   }
 
   /** Only when the message is stored, or none of our business, does the bookmark move. */
-  async function handle(message: APIMessage, place: Place): Promise<void> {
+  async function handle(message: APIMessage, place: Place, how: Pick<Inbound, "missed"> = {}): Promise<void> {
     const forUs = isForUs(message, place, me, policy);
     if (forUs) {
       const from = addressOf(message.channel_id, place);
@@ -191,21 +212,19 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
       const markers = saved.map(({ marker }) => marker);
       const text = textOf(message, me, markers);
       const media = saved.flatMap(({ path }) => path ?? []);
-      await link.accept({ id: message.id, from, sender, text, media, sentAt: Date.parse(message.timestamp) });
+      await link.accept({ id: message.id, from, sender, text, media, sentAt: Date.parse(message.timestamp), ...how });
     }
     bookmarks.move(message.channel_id, place, message.id, forUs);
   }
 
   /** Where in a guild a live message was said. An old thread that wakes up was not introduced. */
-  async function placeIn(guild: string, channel: string): Promise<Place> {
-    const known = places.get(channel);
+  async function placeIn(guild: string, channel: string, told?: Channel): Promise<Place> {
+    const known = told ? { guild, parent: parentOf(told) } : places.get(channel);
     if (known) return known;
     const path = `/channels/${channel}` as const;
-    const found = await askPatiently<{ readonly type: number; readonly parent_id?: string | null }>(path, () =>
-      ask(path),
-    );
+    const found = await askPatiently<Channel>(path, () => ask(path), mostQuestions);
     const place = { guild, parent: found && parentOf(found) };
-    places.set(channel, place);
+    if (found) places.set(channel, place);
     return place;
   }
 
@@ -226,19 +245,25 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
   }
 
   function hearCommand(interaction: APIChatInputApplicationCommandInteraction): void {
-    const { id, channel, guild_id: guild, data } = interaction;
+    const { id, channel_id, guild_id: guild, data } = interaction;
+    // Not every server of this protocol sends the channel along.
+    const channel = (interaction.channel as Channel | undefined)?.id ?? channel_id;
     const user = interaction.member?.user ?? interaction.user;
     if (!user) return;
-    const place = { guild, parent: parentOf(channel) };
-    inLane(channel.id, async () => {
-      const open = isOpen(policy, channel.id, place);
-      if (open) {
-        const text = commandText(interaction);
-        await link.accept({ id, from: addressOf(channel.id, place), sender: senderOf(user), text, media: [] });
-      }
+    inLane(channel, async () => {
+      const place = guild === undefined ? {} : await placeIn(guild, channel, interaction.channel);
+      const from = addressOf(channel, place);
+      const sender = senderOf(user);
+      const isOpenHere = isOpen(policy, channel, place);
+      if (isOpenHere) await link.accept({ id, from, sender, text: commandText(interaction), media: [] });
+      const answer = !isOpenHere
+        ? "I do not listen in this channel."
+        : link.mayEnter(from, sender)
+          ? `\`/${data.name}\` received.`
+          : "I am sorry, I may not talk to you.";
       // Whether somebody sees this sentence changes nothing about what was stored.
-      await acknowledge(interaction, open ? `\`/${data.name}\` received.` : "I do not listen in this channel.").catch(
-        (error: unknown) => world.log.warn(`Discord: a command could not be acknowledged: ${reasonOf(error)}`),
+      await acknowledge(interaction, answer).catch((error: unknown) =>
+        world.log.warn(`Discord: a command could not be acknowledged: ${reasonOf(error)}`),
       );
     });
   }
@@ -253,4 +278,6 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
   };
 }
 
-type PrivateChat = { readonly id: string; readonly last_message_id?: string | null };
+type Channel = { readonly id: string; readonly type: number; readonly parent_id?: string | null };
+type LastMessage = string | null | undefined;
+type PrivateChat = { readonly id: string; readonly last_message_id?: LastMessage };

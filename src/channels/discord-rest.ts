@@ -63,15 +63,28 @@ export function createRest(library: typeof Library, { api, token, perSecond, fet
   };
 }
 
-/** discord.js reads nothing of a 429 or a 5xx but the headers: the rest would keep its connection open. */
+/** discord.js reads nothing of a 429 or a 5xx but the headers: the rest would keep its connection open, and may say more. */
 const politely =
   (fetch: RestParts["fetch"]): RestParts["fetch"] =>
   async (...request) => {
     const answer = await fetch(...request);
     if (answer.status !== 429 && answer.status < 500) return answer;
-    await answer.arrayBuffer();
-    if (answer.status === 429 && !answer.headers.has("Retry-After")) {
-      answer.headers.set("Retry-After", unnamedLimitSeconds);
+    const body = await answer.text();
+    if (answer.status === 429) {
+      const { retry_after, global } = limitIn(body);
+      if (!answer.headers.has("Retry-After")) answer.headers.set("Retry-After", retry_after);
+      if (global) answer.headers.set("X-RateLimit-Global", "true");
     }
     return answer;
   };
+
+/** What a 429 says of itself. */
+function limitIn(body: string): { readonly retry_after: string; readonly global: boolean } {
+  try {
+    const { retry_after: wait, global } = JSON.parse(body) as { retry_after?: unknown; global?: unknown };
+    const isTime = typeof wait === "number" && Number.isFinite(wait) && wait >= 0;
+    return { retry_after: isTime ? String(wait) : unnamedLimitSeconds, global: global === true };
+  } catch {
+    return { retry_after: unnamedLimitSeconds, global: false };
+  }
+}

@@ -125,14 +125,15 @@ async function create(given: z.infer<typeof settings>, world: ChannelWorld): Pro
         ...reader,
         ready(session: Parameters<typeof reader.ready>[0]) {
           registerCommands(session.application?.id ?? session.user.id, stop.signal);
-          reader.ready(session);
+          return reader.ready(session);
         },
       };
       signal.addEventListener("abort", end, { once: true });
       if (signal.aborted) end();
       try {
         const alive = (): void => link.alive();
-        await listen({ library, token, ask, gatewayUrl, listener, alive, failed }, stop.signal);
+        const { log } = world;
+        await listen({ library, token, ask, gatewayUrl, listener, log, alive, failed }, stop.signal);
       } finally {
         signal.removeEventListener("abort", end);
         // What is being stored is stored to the end, and remembered.

@@ -37,7 +37,7 @@ export async function persistently<T>(
   ask: (failures: number) => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
-  for (let failures = 0; ; ) {
+  for (let failures = 0; ;) {
     try {
       return await ask(failures);
     } catch (error) {
@@ -61,12 +61,13 @@ const scrubbed = (error: unknown, token: string): unknown =>
  */
 export async function poll(
   parts: Polled,
-  take: (groups: readonly Group[]) => Promise<void>,
+  take: (groups: readonly Group[], missed: boolean) => Promise<void>,
   signal: AbortSignal,
 ): Promise<never> {
   let offset = 0;
   let open: ReadonlyMap<string, number> = new Map();
-  let isHeard = false;
+  /** Said while nobody listened: all that is there at the first look, and after a failure. */
+  let behind = true;
   const ask = (timeout: number): Promise<readonly Update[]> =>
     (timeout === 0 ? parts.api : parts.polls).getUpdates(
       { offset, timeout, limit: batch, allowed_updates: ["message", "edited_message"] },
@@ -75,17 +76,19 @@ export async function poll(
   for (;;) {
     // With an album that may go on, what is there already would be the answer at once: a moment first, and no waiting.
     if (open.size > 0) await parts.world.sleep(albumWaitMs, signal);
-    // Whoever is not sure to be heard does not wait for somebody to say something: the answer itself is the news.
-    const isSure = isHeard && open.size === 0;
     const updates = await persistently(
       parts,
-      (failures) => ask(isSure && failures === 0 ? pollSeconds : 0),
+      (failures) => {
+        behind ||= failures > 0;
+        // That there is an answer is news by itself then: nobody waits for somebody to speak.
+        return ask(behind || open.size > 0 ? 0 : pollSeconds);
+      },
       signal,
     );
-    isHeard = true;
     parts.alive();
     const sorted = sortIntoGroups(updates, open);
-    await take(sorted.groups);
+    await take(sorted.groups, behind);
+    behind &&= updates.length === batch;
     offset = sorted.heldFrom ?? (updates.at(-1)?.update_id ?? offset - 1) + 1;
     open = sorted.open;
   }

@@ -126,7 +126,7 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
           .setMyCommands(commands, {}, native(signal))
           .catch((error: unknown) => signal.aborted || world.log.warn(`Telegram: no command menu: ${reasonOf(error)}`));
         const read = createInboundReader({ id, username }, groupPolicy);
-        const take = async (groups: readonly Group[]): Promise<void> => {
+        const take = async (groups: readonly Group[], missed: boolean): Promise<void> => {
           const drafts = groups.flatMap((group) => readable(group, read) ?? []);
           // Files are fetched side by side; what they belong to is handed over in order.
           const messages = drafts.map(async (draft) => ({ draft, message: await toInbound(draft, link, signal) }));
@@ -134,7 +134,7 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
           for (const one of messages) {
             const { draft, message } = await one;
             signal.throwIfAborted();
-            await link.accept(message);
+            await link.accept({ ...message, ...(missed && { missed: true }) });
             react(draft, link, signal);
           }
         };

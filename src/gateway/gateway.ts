@@ -53,8 +53,8 @@ const longOnItsWayMs = 60_000;
  * Said while we did not listen. However many there are of these, they are taken: nobody could have told the sender to
  * slow down, and the platform has kept them for us.
  */
-const hasWaited = ({ message: { sentAt }, receivedAt }: Item): boolean =>
-  sentAt !== undefined && receivedAt - sentAt > longOnItsWayMs;
+const hasWaited = ({ message: { missed, sentAt }, receivedAt }: Item): boolean =>
+  missed === true || (sentAt !== undefined && receivedAt - sentAt > longOnItsWayMs);
 
 export function createGateway(parts: GatewayParts): Gateway {
   const { ledger, lanes, delivery, agent, live, settings, log } = parts;

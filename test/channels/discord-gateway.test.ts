@@ -1,9 +1,9 @@
 /** The connection to Discord, kept up by what discord.js keeps its own with, cut off in every way. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { listen } from "../../src/channels/discord-gateway.js";
 import type { FakeDiscord } from "../lab/fake-discord.js";
 import { memoryLink } from "./channel.contract.js";
-import { openDiscord, openRunning } from "../support/discord-house.js";
+import { openDiscord, openRunning, startChannel } from "../support/discord-house.js";
 
 type Break = {
   readonly why: string;
@@ -97,7 +97,8 @@ describe("a Discord that names no address", () => {
       token: "x",
       ask: async () => ({ url: "nowhere", shards: 1, session_start_limit: { remaining: 1, max_concurrency: 1 } }),
       gatewayUrl: undefined,
-      listener: { ready: ignored, guild: ignored, thread: ignored, message: ignored, command: ignored },
+      listener: { ready: async () => {}, guild: ignored, thread: ignored, message: ignored, command: ignored },
+      log: { warn: ignored },
       alive: ignored,
       failed(error: unknown) {
         failures.push(error);
@@ -106,6 +107,71 @@ describe("a Discord that names no address", () => {
     };
     await listen(parts, stop.signal);
     expect(failures).toEqual([new Error("Discord names an address that is none: nowhere")]);
+  });
+});
+
+describe("a login that nobody answers", () => {
+  const heard = async (fake: FakeDiscord): Promise<void> => {
+    const { length } = fake.heartbeats;
+    await fake.until(() => fake.heartbeats.length > length + 2);
+  };
+
+  it("is no sign of life, though heartbeats are acknowledged", async () => {
+    const { fake, channel } = await openDiscord({}, { heartbeatMs: 30 });
+    onTestFinished(() => fake.close());
+    fake.ignoreLogins();
+    const stop = new AbortController();
+    const memory = memoryLink();
+    const run = channel.run(memory.link, stop.signal);
+    await heard(fake);
+    expect(memory.lives()).toBe(0);
+    stop.abort();
+    await run;
+  });
+
+  it("ends the run in a while, so that another can begin: also on the way back into a session", async () => {
+    const { fake, running } = await openRunning({}, { heartbeatMs: 30 });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    fake.ignoreLogins();
+    fake.dropGateway(4000);
+    await vi.waitUntil(async () => {
+      await vi.advanceTimersByTimeAsync(1000);
+      return fake.logins.at(-1) === "resume";
+    });
+    await heard(fake);
+    const lives = running.lives();
+    await heard(fake);
+    expect(running.lives()).toBe(lives);
+    await vi.advanceTimersByTimeAsync(20_000);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(await running.ended()).toMatchObject({ message: expect.stringContaining("has not let us in") });
+  });
+});
+
+describe("what Discord tells and nobody understands", () => {
+  it("is passed over, and said", async () => {
+    const { fake, dm, ann, running, warnings } = await openRunning();
+    fake.dispatch("MESSAGE_CREATE", { id: "1", channel_id: dm, content: "from nobody" });
+    fake.dispatch("GUILD_CREATE", { id: "2", channels: 7 });
+    fake.say(dm, ann, "hi");
+    await running.until(() => running.stored.length === 1);
+    expect(running.texts()).toEqual(["hi"]);
+    expect(warnings.join()).toContain("passed over (MESSAGE_CREATE)");
+    expect(warnings.join()).toContain("passed over (GUILD_CREATE)");
+    expect(fake.logins).toEqual(["identify"]);
+  });
+});
+
+describe("a gateway of one's own", () => {
+  it("needs nobody to name it, and may leave out what is usual", async () => {
+    const house = await openDiscord();
+    onTestFinished(() => house.fake.close());
+    const { fake } = house;
+    fake.fail("GET /gateway/bot", { kind: "status", status: 404, code: 0 });
+    const channel = await house.open({ gatewayUrl: fake.gatewayUrl });
+    await startChannel({ ...house, channel });
+    expect(fake.isConnected()).toBe(true);
   });
 });
 

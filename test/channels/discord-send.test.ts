@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { SendFailure, type Sending } from "../../src/channels/channel.js";
+import { createRest } from "../../src/channels/discord-rest.js";
 import type { FakeDiscordOptions } from "../lab/fake-discord.js";
 import { openDiscord, openRunning } from "../support/discord-house.js";
 
@@ -31,6 +32,48 @@ async function openMute(settings: object = {}, options: FakeDiscordOptions = {})
   onTestFinished(() => house.fake.close());
   return house;
 }
+
+describe("a limit that only the words of a refusal name", () => {
+  const refusal =
+    (body: string): typeof fetch =>
+    async () =>
+      new Response(body, { status: 429, headers: { "content-type": "application/json" } });
+
+  // discord.js adds a moment of its own.
+  it.each([
+    ['{"message":"You are being rate limited.","retry_after":14.5,"global":false}', 14_550],
+    ["<html>slow down</html>", 5050],
+    ['{"retry_after":"soon"}', 5050],
+  ])("is kept: %s", async (body, afterMs) => {
+    const library = await import("../../src/channels/discord-library.js");
+    const { deliver } = createRest(library, {
+      api: "http://127.0.0.1",
+      token: "t",
+      perSecond: 50,
+      fetch: refusal(body),
+    });
+    const failure = await failureOf(deliver("post", "/channels/1/messages", {}, never));
+    expect(failure).toBeInstanceOf(SendFailure);
+    expect(failure).toMatchObject({ when: "later", afterMs });
+  });
+
+  it("for everybody holds up everybody", async () => {
+    let asked = 0;
+    const body = '{"retry_after":30,"global":true}';
+    const library = await import("../../src/channels/discord-library.js");
+    const { deliver } = createRest(library, {
+      api: "http://127.0.0.1",
+      token: "t",
+      perSecond: 50,
+      fetch: (...request) => {
+        asked++;
+        return refusal(body)(...request);
+      },
+    });
+    for (const channel of ["1", "2"]) await failureOf(deliver("post", `/channels/${channel}/messages`, {}, never));
+    expect(asked).toBe(1);
+  });
+});
 
 describe("a message that is sent", () => {
   it("pings nobody and carries a nonce of its intent", async () => {

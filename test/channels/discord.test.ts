@@ -314,6 +314,36 @@ describe("a slash command", () => {
     expect(running.stored[0]?.from.chat).toBe(`${room}:thread:${thread}`);
   });
 
+  it("without its channel is taken all the same", async () => {
+    const { fake, room, ann, running } = await openRunning();
+    const thread = fake.addThread(room);
+    for (const channel_id of [room, thread]) {
+      fake.dispatch("INTERACTION_CREATE", {
+        id: `9${channel_id}`,
+        token: "t",
+        type: 2,
+        channel_id,
+        guild_id: "1",
+        member: { user: { id: ann.id, username: "ann" } },
+        data: { id: "1", name: "stop", type: 1 },
+      });
+    }
+    await running.until(() => running.stored.length === 2);
+    expect(running.stored.map(({ from }) => from.chat).toSorted()).toEqual([room, `${room}:thread:${thread}`]);
+  });
+
+  it("of a stranger is told so, and nobody else", async () => {
+    const house = await openDiscord();
+    onTestFinished(() => house.fake.close());
+    const memory = memoryLink();
+    await startChannel(house, { ...memory, link: { ...memory.link, mayEnter: () => false } });
+    house.fake.command(house.dm, house.ann, "help");
+    await house.fake.until(() => house.fake.acknowledged.length === 1);
+    expect(house.fake.acknowledged[0]?.body).toMatchObject({
+      data: { content: "I am sorry, I may not talk to you.", flags: 64 },
+    });
+  });
+
   it("that cannot be stored is not acknowledged", async () => {
     const { fake, dm, ann, running } = await openRunning();
     running.failWith(new Error("the disk is full"));
@@ -398,6 +428,35 @@ describe("what is said while we are away", () => {
     fake.say(room, ann, `<@${fake.bot.id}> new`);
     await running.until(() => running.stored.length > 0);
     expect(running.texts()).toEqual(["new"]);
+  });
+
+  it("just after the very first login is fetched, also if the process is killed at once", async () => {
+    const house = await openRunning();
+    const { fake, room, dm, ann, folder } = house;
+    // That it listens is on disk when it says so: a copy of the disk of this moment is what a killed process leaves.
+    const left = readFileSync(join(folder, "state", "discord.json"), "utf8");
+    await house.running.end();
+    writeFileSync(join(folder, "state", "discord.json"), left);
+    fake.say(room, ann, `<@${fake.bot.id}> in the room`);
+    const running = await startChannel({ ...house, channel: await house.open({ allowFrom: [ann.id] }) });
+    await running.until(() => running.stored.length === 1);
+    fake.say(dm, ann, "in private");
+    await running.until(() => running.stored.length === 2);
+    expect(running.texts()).toEqual(["in the room", "in private"]);
+    expect(running.stored[0]).toMatchObject({ missed: true });
+  });
+
+  it("is fetched from servers that do not introduce themselves", async () => {
+    const house = await openRunning();
+    const { fake, guild, room, ann } = house;
+    fake.say(room, ann, `<@${fake.bot.id}> one`);
+    await house.running.until(() => house.running.stored.length === 1);
+    await house.running.end();
+    fake.loseGuild(guild);
+    fake.say(room, ann, `<@${fake.bot.id}> two`);
+    const running = await startChannel(house);
+    await running.until(() => running.stored.length === 1);
+    expect(running.texts()).toEqual(["two"]);
   });
 
   it("before we joined a server was not said to us", async () => {

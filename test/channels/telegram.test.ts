@@ -70,6 +70,20 @@ describe("a poll", () => {
     for (let at = 0; at < 250; at++) house.fake.say(1 + (at % 3), `m${at}`);
     await hearAll(house);
     expect(house.texts()).toEqual(Array.from({ length: 250 }, (_, at) => `m${at}`));
+    expect(house.accepted.every(({ missed }) => missed)).toBe(true);
+  });
+
+  it("tells what is said now from what was missed", async () => {
+    const house = await openHouse();
+    house.fake.say(1, "missed");
+    const running = house.run();
+    await house.heard(1);
+    await house.fake.until(() => house.fake.isPolled());
+    house.fake.say(1, "now");
+    await house.heard(2);
+    house.stop();
+    await running;
+    expect(house.accepted.map(({ missed = false }) => missed)).toEqual([true, false]);
   });
 
   it("acknowledges nothing that is not stored", async () => {

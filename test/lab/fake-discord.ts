@@ -124,6 +124,7 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
   const kept = new Set<Duplex>();
   let commands: unknown = undefined;
   let session: Session | undefined;
+  let loginsIgnored = false;
   let acksWithheld = false;
   let gateway: "open" | "closed" | "silent" = "open";
   let lastId = 0n;
@@ -380,12 +381,16 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
       heartbeats.push(Date.now());
       if (!acksWithheld) send(socket, { op: 11 });
       changed();
-    } else if (op === 2) identify(socket, d as Json);
-    else if (op === 6) resume(socket, d as Json);
+    } else if (op === 2 || op === 6) {
+      logins.push(op === 2 ? "identify" : "resume");
+      changed();
+      if (loginsIgnored) return;
+      if (op === 2) identify(socket, d as Json);
+      else resume(socket, d as Json);
+    }
   }
 
   function identify(socket: WebSocket, { token: given, intents }: Json): void {
-    logins.push("identify");
     if (given !== token) return socket.close(4004, "Authentication failed.");
     if (typeof intents !== "number") return socket.close(4013, "Invalid intent(s).");
     if ((intents & ~grantedIntents) !== 0) return socket.close(4014, "Disallowed intent(s).");
@@ -405,7 +410,6 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
   }
 
   function resume(socket: WebSocket, { token: given, session_id: id, seq }: Json): void {
-    logins.push("resume");
     if (given !== token) return socket.close(4004, "Authentication failed.");
     if (!session || session.id !== id) return send(socket, { op: 9, d: false });
     session.socket = socket;
@@ -657,6 +661,12 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
     withholdAcks(withheld = true): void {
       acksWithheld = withheld;
     },
+    /** Whoever logs in gets no answer; heartbeats do. */
+    ignoreLogins(ignored = true): void {
+      loginsIgnored = ignored;
+    },
+    /** Tells the bot anything at all. */
+    dispatch,
     /** Nobody can connect to the gateway, and nobody stays. */
     setGatewayOpen(open: boolean): void {
       gateway = open ? "open" : "closed";
