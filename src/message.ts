@@ -19,6 +19,8 @@ export type Inbound = {
   readonly text: string;
   /** Files that came with it, already saved. */
   readonly media: readonly string[];
+  /** Files that came with it and are still with its platform: they are saved when its turn begins. */
+  readonly attachments?: readonly Attachment[];
   /** When it was said, by the platform's clock. */
   readonly sentAt?: number;
   /** It was said while nobody listened, and fetched afterwards. */
@@ -32,6 +34,21 @@ export type Inbound = {
   /** It stands alone: nothing that was said before is shown. */
   readonly stateless?: true;
 };
+
+/** A file that is still with its platform. */
+export type Attachment = {
+  /** What stands for it in the text while it is not here: `[image]`. */
+  readonly marker: string;
+  /** How its channel finds it: plain JSON, which nobody else reads. */
+  readonly reference: unknown;
+};
+
+/** The words of a message, and behind them what stands for its files. */
+export const withMarkers = (text: string, files: readonly { readonly marker: string }[]): string =>
+  [text, ...files.map(({ marker }) => marker)].filter((part) => part !== "").join("\n");
+
+/** A message as people are shown it, wherever its files are. */
+export const shownText = ({ text, attachments = [] }: Inbound): string => withMarkers(text, attachments);
 
 /** How the agent says that there is nothing worth telling, when nobody has asked. */
 export const nothingToSay = "[SILENT]";

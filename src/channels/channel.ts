@@ -1,6 +1,6 @@
 /** The port of a channel: how messages of a platform come in and go out. A channel is one file and one line in index.ts. */
 import * as z from "zod/mini";
-import type { Address, Inbound, Outbound } from "../message.js";
+import type { Address, Attachment, Inbound, Outbound } from "../message.js";
 import type { Fetch } from "../util/ask-server.js";
 import { UserError } from "../util/errors.js";
 import type { World } from "../world.js";
@@ -14,12 +14,15 @@ export type Link = {
   accept(message: Inbound): Promise<void>;
   /** Proof of life: the platform has just answered us. A channel without any for a while counts as deaf. */
   alive(): void;
-  /** May this sender speak here? Asked before anything is downloaded or shown as typing. */
+  /** May this sender speak here? Asked before anybody is shown that he was heard. */
   mayEnter(from: Address, sender: readonly string[]): boolean;
 };
 
 /** What the platform calls the message it has taken. */
 export type Receipt = { readonly id: string };
+
+/** What became of a file: what stands for it in the text, and its path if it is here. */
+export type Saved = { readonly marker: string; readonly path?: string };
 
 /** A message to be sent, with what is needed to send it once. */
 export type Sending = Outbound & {
@@ -44,6 +47,11 @@ export type Channel = {
   readonly streaming?: { everyMs(to: Address): number };
   /** Puts a text in the place of one that was sent. Throws as `send` does. */
   edit?(to: Address, receipt: Receipt, text: string, signal: AbortSignal): Promise<void>;
+  /**
+   * Saves a file that came with a message, or finds it saved. What cannot be had is said in the marker; throws only if
+   * the signal aborts. Asked within the turn, so that nobody but its chat waits for a slow file.
+   */
+  save?(file: Attachment, signal: AbortSignal): Promise<Saved>;
   /** Whoever is here sees turns as they happen: how far they are need not be sent. */
   readonly isWatched?: true;
 };

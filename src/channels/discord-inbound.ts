@@ -1,5 +1,5 @@
 /** Turns what Discord tells us into what a session understands: who, where, and the text. */
-import type { APIAttachment, APIChatInputApplicationCommandInteraction, APIMessage, APIUser } from "discord.js";
+import type { APIChatInputApplicationCommandInteraction, APIMessage, APIUser } from "discord.js";
 import type { Address } from "../message.js";
 import { commandMenu } from "./command-menu.js";
 import type { Place } from "./discord-bookmarks.js";
@@ -64,17 +64,17 @@ export const senderOf = ({ id, username, discriminator }: APIUser): string[] => 
     : `${username}#${discriminator}`,
 ];
 
-/** The words of a message without the mention that called us, and in front what it replies to. */
-export function textOf(message: APIMessage, me: string, attachments: readonly string[]): string {
+/** The words of a message without the mention that called us, and in front what it replies to. Its files are not words. */
+export function textOf(message: APIMessage, me: string): string {
   const forwarded = message.message_snapshots?.map(({ message: { content } }) => content) ?? [];
   const stickers = message.sticker_items?.map(({ name }) => `[sticker: ${name}]`) ?? [];
-  const said = [withoutMention(message.content, me), ...forwarded, ...stickers, ...attachments].filter(
-    (line) => line !== "",
-  );
-  const text = said.length === 0 ? "[empty message]" : said.join("\n");
-  const quoted = quotation(message);
+  const said = [withoutMention(message.content, me), ...forwarded, ...stickers]
+    .filter((line) => line !== "")
+    .join("\n");
+  const text = said === "" && !message.attachments?.length ? "[empty message]" : said;
   // A command has to stand alone.
-  return quoted === "" || text.startsWith("/") ? text : `${quoted}\n${text}`;
+  const lines = text.startsWith("/") ? [text] : [quotation(message), text];
+  return lines.filter((line) => line !== "").join("\n");
 }
 
 const withoutMention = (content: string, me: string): string =>
@@ -84,10 +84,6 @@ function quotation({ referenced_message: quoted }: APIMessage): string {
   const content = quoted?.content.slice(0, quotedMost).toWellFormed() ?? "";
   return content === "" ? "" : `[Reply to: ${content}]`;
 }
-
-/** nanobot's words for a file that came with a message. */
-export const attachmentMarker = ({ filename }: Pick<APIAttachment, "filename">, problem: string): string =>
-  `[attachment: ${filename} - ${problem}]`;
 
 /** `/history 5`: what somebody would have typed instead of choosing the command. */
 export function commandText({ data }: APIChatInputApplicationCommandInteraction): string {

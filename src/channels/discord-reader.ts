@@ -9,21 +9,11 @@ import type { Inbound } from "../message.js";
 import { reasonOf } from "../util/errors.js";
 import { createKeyedMutex } from "../util/keyed-mutex.js";
 import type { ChannelWorld, Link } from "./channel.js";
-import { saveAttachment, type Saved } from "./discord-attachments.js";
+import { attachmentsOf } from "./discord-attachments.js";
 import { idAt, isLater, type Bookmarks, type Place } from "./discord-bookmarks.js";
 import { isOwnRefusal } from "./discord-failures.js";
 import type { Listener } from "./discord-gateway.js";
-import {
-  addressOf,
-  attachmentMarker,
-  commandText,
-  isOpen,
-  isForUs,
-  parentOf,
-  senderOf,
-  textOf,
-  type Policy,
-} from "./discord-inbound.js";
+import { addressOf, commandText, isOpen, isForUs, parentOf, senderOf, textOf, type Policy } from "./discord-inbound.js";
 
 export type ReaderParts = {
   /** Reads something of Discord. Throws an error with its `status` if there was an answer. */
@@ -186,9 +176,7 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
     let pauseMs = firstPauseMs;
     for (let asked = 1; ; asked++) {
       try {
-        const answer = (await question()) as Answer;
-        link.alive();
-        return answer;
+        return (await question()) as Answer;
       } catch (error) {
         signal.throwIfAborted();
         if (isOwnRefusal(error) || asked >= most) return undefined;
@@ -199,22 +187,36 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
     }
   }
 
-  /** Only when the message is stored, or none of our business, does the bookmark move. */
-  async function handle(message: APIMessage, place: Place, how: Pick<Inbound, "missed"> = {}): Promise<void> {
-    const forUs = isForUs(message, place, me, policy);
-    if (forUs) {
-      const from = addressOf(message.channel_id, place);
-      const sender = senderOf(message.author);
-      const files = message.attachments ?? [];
-      const saved: readonly Saved[] = link.mayEnter(from, sender)
-        ? await Promise.all(files.map((file) => saveAttachment(file, world, signal)))
-        : files.map((file) => ({ marker: attachmentMarker(file, "not downloaded") }));
-      const markers = saved.map(({ marker }) => marker);
-      const text = textOf(message, me, markers);
-      const media = saved.flatMap(({ path }) => path ?? []);
-      await link.accept({ id: message.id, from, sender, text, media, sentAt: Date.parse(message.timestamp), ...how });
+  /** Only when the message is stored, or none of our business, does the bookmark move. Returns what was said to us. */
+  async function handle(
+    message: APIMessage,
+    place: Place,
+    how: Pick<Inbound, "missed"> = {},
+  ): Promise<Inbound | undefined> {
+    const heard = understood(message, place);
+    if (heard) await link.accept({ ...heard, ...how });
+    bookmarks.move(message.channel_id, place, message.id, heard !== undefined);
+    return heard;
+  }
+
+  /** What is said to us, if it is. A message that nobody understands must not hold up everything after it. */
+  function understood(message: APIMessage, place: Place): Inbound | undefined {
+    try {
+      if (!isForUs(message, place, me, policy)) return undefined;
+      const attachments = attachmentsOf(message);
+      return {
+        id: message.id,
+        from: addressOf(message.channel_id, place),
+        sender: senderOf(message.author),
+        text: textOf(message, me),
+        media: [],
+        ...(attachments.length > 0 && { attachments }),
+        sentAt: Date.parse(message.timestamp),
+      };
+    } catch (error) {
+      world.log.warn(`Discord: message ${message.id} is passed over, it cannot be read: ${reasonOf(error)}`);
+      return undefined;
     }
-    bookmarks.move(message.channel_id, place, message.id, forUs);
   }
 
   /** Where in a guild a live message was said. An old thread that wakes up was not introduced. */
@@ -238,9 +240,8 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
       // A private chat that nobody told us of: what was said there while we were away comes first.
       if ("person" in place && !bookmarks.get(channel)) await meetChannel(channel, place, undefined, "0");
       if (!bookmarks.get(channel)) await firstSight(channel, place, String(BigInt(id) - 1n));
-      await handle(message, place);
-      const forUs = isForUs(message, place, me, policy);
-      if (forUs && link.mayEnter(addressOf(channel, place), senderOf(author))) taken(channel, id);
+      const heard = await handle(message, place);
+      if (heard && link.mayEnter(heard.from, heard.sender)) taken(channel, id);
     });
   }
 

@@ -36,16 +36,25 @@ async function create(given: z.infer<typeof settings>, world: ChannelWorld): Pro
   if (given.proxy !== "") {
     world.log.warn("channels.discord.proxy has no effect: Discord is reached directly.");
   }
-  const [library, { openBookmarks }, { listen }, { createReader }, { createRest }, { createSender }, words] =
-    await Promise.all([
-      import("./discord-library.js"),
-      import("./discord-bookmarks.js"),
-      import("./discord-gateway.js"),
-      import("./discord-reader.js"),
-      import("./discord-rest.js"),
-      import("./discord-send.js"),
-      import("./discord-text.js"),
-    ]);
+  const [
+    library,
+    { createAttachments },
+    { openBookmarks },
+    { listen },
+    { createReader },
+    rest,
+    { createSender },
+    words,
+  ] = await Promise.all([
+    import("./discord-library.js"),
+    import("./discord-attachments.js"),
+    import("./discord-bookmarks.js"),
+    import("./discord-gateway.js"),
+    import("./discord-reader.js"),
+    import("./discord-rest.js"),
+    import("./discord-send.js"),
+    import("./discord-text.js"),
+  ]);
   // discord.js adds the version by itself.
   const apiRoot = apiOf(given.apiRoot);
   const gatewayUrl = given.gatewayUrl === "" || usualGateway.test(given.gatewayUrl) ? undefined : given.gatewayUrl;
@@ -58,8 +67,12 @@ async function create(given: z.infer<typeof settings>, world: ChannelWorld): Pro
   const people = allowFrom.filter((name) => /^\d{15,}$/.test(name)).slice(0, mostPeople);
   // What Discord's own servers ask for. Any other says by a 429 what it minds.
   const perSecond = apiRoot === usualApi ? 50 : Number.POSITIVE_INFINITY;
-  const { request, deliver } = createRest(library, { api: apiRoot, token, perSecond, fetch: world.fetch });
+  const { request, deliver } = rest.createRest(library, { api: apiRoot, token, perSecond, fetch: world.fetch });
   const { send, edit, typing, echoed } = createSender({ deliver, quotes: given.replyToMessage });
+  const save = createAttachments({
+    world,
+    look: (channel, message, signal) => request("get", `/channels/${channel}/messages/${message}`, {}, signal),
+  });
   let commandsKnown = false;
   /** Nobody lists private chats: one that could not be written down must not be forgotten. */
   let unsaved: ReturnType<Bookmarks["all"]> | undefined;
@@ -147,6 +160,7 @@ async function create(given: z.infer<typeof settings>, world: ChannelWorld): Pro
     split: (whole) => words.splitForDiscord(whole),
     typing,
     edit,
+    save,
     ...(streaming && { streaming: { everyMs: () => streamEditInterval * 1000 } }),
   };
 }

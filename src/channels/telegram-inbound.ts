@@ -3,24 +3,13 @@ import type { Message, MessageEntity, Update, User } from "grammy/types";
 import { LRUCache } from "lru-cache";
 import type { Inbound } from "../message.js";
 import type { Group } from "./telegram-albums.js";
-import { type Attachment, attachmentsOf } from "./telegram-media.js";
+import { attachmentOf, filesOf, type TelegramFile } from "./telegram-media.js";
 
 export type Me = Pick<User, "id"> & { readonly username: string };
 export type GroupPolicy = "mention" | "open";
 
-/** A message as far as it can be read without fetching anything. */
-export type Draft = {
-  readonly id: string;
-  readonly from: Inbound["from"];
-  readonly sender: readonly string[];
-  /** Replied-to words first; empty if there are none. */
-  readonly quote: string;
-  readonly text: string;
-  readonly attachments: readonly Attachment[];
-  readonly sentAt: number;
-  readonly messageId: number;
-  readonly chatId: number;
-};
+/** A message, and how Telegram knows it. Its files are only named: nothing is fetched here. */
+export type Heard = { readonly message: Inbound; readonly messageId: number; readonly chatId: number };
 
 /**
  * An edit soon after a message is a correction of what was asked, and becomes a message of its own, marked as edited: the
@@ -31,7 +20,7 @@ const quoteMost = 4000;
 const textsKept = 500;
 
 /** What a group of updates says to the bot, if it does. */
-export function createInboundReader(me: Me, policy: GroupPolicy): (group: Group) => Draft | undefined {
+export function createInboundReader(me: Me, policy: GroupPolicy): (group: Group) => Heard | undefined {
   /** Telegram reports an "edit" for a link preview too: then the words are those already known. */
   const known = new LRUCache<string, string>({ max: textsKept });
 
@@ -51,7 +40,7 @@ export function createInboundReader(me: Me, policy: GroupPolicy): (group: Group)
       .map(([text, message]) => commandOf(first.chat.type === "private" ? text : withoutMention(text, message, me)))
       .filter((text) => text !== "")
       .join("\n");
-    const attachments = messages.flatMap(attachmentsOf);
+    const own = messages.flatMap(filesOf);
     const edited = group[0]?.edited_message !== undefined;
     if (edited && (!isCorrection(first) || said === "" || known.get(place) === said)) return undefined;
     known.set(place, said);
@@ -59,24 +48,27 @@ export function createInboundReader(me: Me, policy: GroupPolicy): (group: Group)
     const text = [said, ...other].filter((part) => part !== "").join("\n");
     const mentioned = wordsOf(first) !== "";
     // A service message ("Ann joined") says nothing; a bare mention does.
-    if (text === "" && attachments.length === 0 && !mentioned) return undefined;
+    if (text === "" && own.length === 0 && !mentioned) return undefined;
     const isCommand = text.startsWith("/");
     const replied = isCommand ? undefined : first.reply_to_message;
-    return {
+    const files = unique([...(replied ? filesOf(replied) : []), ...own]);
+    const words = [isCommand ? "" : quoteOf(first), edited && !isCommand ? `(edited) ${text}` : text]
+      .filter((part) => part !== "")
+      .join("\n");
+    const message: Inbound = {
       id: edited ? `${place}/${first.edit_date ?? 0}` : place,
       from: { channel: "telegram", chat: chatOf(first) },
       sender,
-      quote: isCommand ? "" : quoteOf(first),
-      text: edited && !isCommand ? `(edited) ${text}` : text,
-      attachments: unique([...(replied ? attachmentsOf(replied) : []), ...attachments]),
+      text: words === "" && files.length === 0 ? "[empty message]" : words,
+      media: [],
+      ...(files.length > 0 && { attachments: files.map(attachmentOf) }),
       sentAt: (first.edit_date ?? first.date) * 1000,
-      messageId: first.message_id,
-      chatId: first.chat.id,
     };
+    return { message, messageId: first.message_id, chatId: first.chat.id };
   };
 }
 
-/** The message that an id of {@link Draft} names, if it does. */
+/** The message that an id of {@link Heard} names, if it does. */
 export function messageIn(id: string): { readonly chat: number; readonly message: number } | undefined {
   const [, chat, message] = /^(-?\d+)\/(\d+)(?:\/\d+)?$/.exec(id) ?? [];
   return message === undefined ? undefined : { chat: Number(chat), message: Number(message) };
@@ -169,6 +161,6 @@ function otherContent({ sticker, location, venue, contact, poll, dice }: Message
   return dice ? `[dice: ${dice.emoji} ${dice.value}]` : "";
 }
 
-const unique = (files: readonly Attachment[]): readonly Attachment[] => [
+const unique = (files: readonly TelegramFile[]): readonly TelegramFile[] => [
   ...new Map(files.map((file) => [file.uniqueId, file])).values(),
 ];

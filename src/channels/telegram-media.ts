@@ -6,14 +6,16 @@ import { join } from "node:path";
 import { Semaphore } from "async-mutex";
 import { type Api, GrammyError } from "grammy";
 import type { Message } from "grammy/types";
+import type { Attachment } from "../message.js";
+import { orAborted } from "../util/abort.js";
 import { replaceFile } from "../util/atomic-write.js";
 import { openDownload } from "../util/download.js";
 import { withOwnSignal } from "../util/own-signal.js";
-import type { ChannelWorld } from "./channel.js";
+import type { Channel, ChannelWorld, Saved } from "./channel.js";
 import { mayPass, withoutToken } from "./telegram-failures.js";
 
 /** A file of a message, as Telegram announces it. */
-export type Attachment = {
+export type TelegramFile = {
   /** How nanobot calls its kind in the text: `[image: …]`. */
   readonly kind: "image" | "voice" | "audio" | "video" | "file";
   readonly id: string;
@@ -24,12 +26,6 @@ export type Attachment = {
   readonly type: string | undefined;
 };
 
-/** The words for it in the text, and its path if it was saved. */
-export type Saved = { readonly marker: string; readonly path?: string };
-
-/** `moves` is told whenever it gets on: who waits for a file hears nothing else of Telegram, and is not deaf for that. */
-export type SaveFile = (file: Attachment, moves: () => void, signal: AbortSignal) => Promise<Saved>;
-
 type FileFields = {
   readonly file_id: string;
   readonly file_unique_id: string;
@@ -38,9 +34,9 @@ type FileFields = {
   readonly mime_type?: string;
 };
 
-export function attachmentsOf(message: Message): readonly Attachment[] {
+export function filesOf(message: Message): readonly TelegramFile[] {
   const { photo, voice, audio, video, video_note: round, animation, document } = message;
-  const of = (kind: Attachment["kind"], file: FileFields): Attachment => ({
+  const of = (kind: TelegramFile["kind"], file: FileFields): TelegramFile => ({
     kind,
     id: file.file_id,
     uniqueId: file.file_unique_id,
@@ -61,6 +57,12 @@ export function attachmentsOf(message: Message): readonly Attachment[] {
   ];
 }
 
+/** For as long as it is not here. Its id is good for ever: there is no hurry. */
+export const attachmentOf = (file: TelegramFile): Attachment => ({
+  marker: file.name === undefined ? `[${file.kind}]` : `[${file.kind}: ${file.name}]`,
+  reference: file,
+});
+
 /** Telegram hands out no larger files to bots. */
 const mostBytes = 20 * 1024 * 1024;
 const sideBySide = 8;
@@ -78,17 +80,16 @@ export type MediaParts = {
   readonly world: ChannelWorld;
 };
 
-export function createMedia({ api, token, apiRoot, agent, world }: MediaParts): SaveFile {
+export function createMedia({ api, token, apiRoot, agent, world }: MediaParts): NonNullable<Channel["save"]> {
   const slots = new Semaphore(sideBySide);
 
-  const download = async (file: Attachment, path: string, moves: () => void, signal: AbortSignal): Promise<void> => {
+  const download = async (file: TelegramFile, path: string, signal: AbortSignal): Promise<void> => {
     const { file_path: place = "" } = await api.getFile(file.id, signal as never);
     const url = new URL(`${apiRoot}/file/bot${token}/${place}`);
     const body = await openDownload(url, { agent, timeoutMs: silenceMs, signal });
     await replaceFile(path, async (handle) => {
       let bytes = 0;
       for await (const chunk of body) {
-        moves();
         bytes += chunk.length;
         if (bytes > mostBytes) throw new Error("it is larger than Telegram said");
         await handle.write(chunk);
@@ -96,14 +97,17 @@ export function createMedia({ api, token, apiRoot, agent, world }: MediaParts): 
     });
   };
 
-  const patiently = async (file: Attachment, path: string, moves: () => void, signal: AbortSignal): Promise<void> => {
-    const once = (own: AbortSignal): Promise<void> => download(file, path, moves, own);
+  const patiently = async (file: TelegramFile, path: string, signal: AbortSignal): Promise<void> => {
+    const once = (own: AbortSignal): Promise<void> => download(file, path, own);
     for (let attempt = 0; ; attempt++) {
       try {
-        return await slots.runExclusive(() => withOwnSignal(signal, longestMs, once));
+        // Whoever is stopped does not wait for others' files either.
+        return await orAborted(
+          slots.runExclusive(() => withOwnSignal(signal, longestMs, once)),
+          signal,
+        );
       } catch (error) {
-        // One file that does not come must not cut off everybody who writes: soon the message goes on without it.
-        moves();
+        // Nobody waits for ever for a file that does not come: soon the message goes on without it.
         const wait = waitsMs[attempt];
         if (signal.aborted || wait === undefined || (error instanceof GrammyError && !mayPass(error))) throw error;
         await world.sleep(wait, signal);
@@ -111,18 +115,19 @@ export function createMedia({ api, token, apiRoot, agent, world }: MediaParts): 
     }
   };
 
-  return async function save(file, moves, signal) {
+  return async function save({ reference }, signal) {
+    const file = reference as TelegramFile;
     const label = file.name ?? "";
     const unsaved = (why: string): Saved => ({ marker: `[${file.kind}: ${label === "" ? "" : `${label} - `}${why}]` });
     if ((file.size ?? 0) > mostBytes) return unsaved("too large (over 20 MB)");
     const path = join(world.mediaFolder, fileName(file));
     try {
-      // The name is the same for the same file: a message that comes again finds it here.
+      // The name is the same for the same file: a turn that begins again finds it here.
       const there = await stat(path).catch(() => undefined);
-      if (!there || (file.size !== undefined && there.size !== file.size)) await patiently(file, path, moves, signal);
+      if (!there || (file.size !== undefined && there.size !== file.size)) await patiently(file, path, signal);
       return { marker: `[${file.kind}: ${path}]`, path };
     } catch (error) {
-      // Stopped is not failed: the message will come again, with its file.
+      // Stopped is not failed: nobody is told anything, or the turn begins again after a restart.
       signal.throwIfAborted();
       world.log.warn(`Telegram: a file could not be saved: ${withoutToken(error, token).message}`);
       const tooBig = error instanceof GrammyError && /too big/i.test(error.description);
@@ -144,7 +149,7 @@ const byType: Readonly<Record<string, string>> = {
 const byKind = { image: ".jpg", voice: ".ogg", audio: ".mp3", video: ".mp4", file: "" } as const;
 
 /** nanobot's name for it, and for a file with a name of its own also that, for the model to read. */
-function fileName({ kind, uniqueId, name, type }: Attachment): string {
+function fileName({ kind, uniqueId, name, type }: TelegramFile): string {
   const unique = /^[\w-]{1,64}$/.test(uniqueId) ? uniqueId : createHash("sha256").update(uniqueId).digest("hex");
   // No folders, nothing hidden or invisible, not too long for a file system.
   const harmless = name

@@ -6,7 +6,7 @@ import { flag, maybeText, seconds, section, text } from "../util/settings.js";
 import { type Channel, type ChannelWorld, defineChannel, type Link } from "./channel.js";
 import { commandMenu } from "./command-menu.js";
 import type { Group } from "./telegram-albums.js";
-import type { Draft } from "./telegram-inbound.js";
+import type { Heard } from "./telegram-inbound.js";
 import type { Sender } from "./telegram-send.js";
 import { rootOf, telegramSetup, usualRoot } from "./telegram-setup.js";
 
@@ -82,25 +82,8 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
   let sender: Promise<Sender> | undefined;
   const saying = (): Promise<Sender> => (sender ??= makeSender());
 
-  const toInbound = async (draft: Draft, link: Link, signal: AbortSignal) => {
-    const { id, from, sender, quote, attachments, sentAt } = draft;
-    // Whether a stranger is answered is not decided here; but nothing is fetched for one.
-    const files = link.mayEnter(from, sender)
-      ? await Promise.all(attachments.map((file) => save(file, () => link.alive(), signal)))
-      : attachments.map(({ kind }) => ({ marker: `[${kind}]`, path: undefined }));
-    const parts = [quote, draft.text, ...files.map(({ marker }) => marker)].filter((part) => part !== "");
-    return {
-      id,
-      from,
-      sender,
-      text: parts.length === 0 ? "[empty message]" : parts.join("\n"),
-      media: files.flatMap(({ path }) => path ?? []),
-      sentAt,
-    };
-  };
-
   /** One update that nobody understands must not hold up everything after it. */
-  const readable = (group: Group, read: (group: Group) => Draft | undefined): Draft | undefined => {
+  const readable = (group: Group, read: (group: Group) => Heard | undefined): Heard | undefined => {
     try {
       return read(group);
     } catch (error) {
@@ -109,8 +92,8 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
     }
   };
 
-  const react = ({ chatId, messageId, from, sender }: Draft, link: Link, signal: AbortSignal): void => {
-    if (reactEmoji === "" || !link.mayEnter(from, sender)) return;
+  const react = ({ chatId, messageId, message }: Heard, link: Link, signal: AbortSignal): void => {
+    if (reactEmoji === "" || !link.mayEnter(message.from, message.sender)) return;
     const reaction = [{ type: "emoji", emoji: reactEmoji as "👀" }] as const;
     api
       .setMessageReaction(chatId, messageId, [...reaction], {}, native(signal))
@@ -127,15 +110,10 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
           .catch((error: unknown) => signal.aborted || world.log.warn(`Telegram: no command menu: ${reasonOf(error)}`));
         const read = createInboundReader({ id, username }, groupPolicy);
         const take = async (groups: readonly Group[], missed: boolean): Promise<void> => {
-          const drafts = groups.flatMap((group) => readable(group, read) ?? []);
-          // Files are fetched side by side; what they belong to is handed over in order.
-          const messages = drafts.map(async (draft) => ({ draft, message: await toInbound(draft, link, signal) }));
-          for (const one of messages) one.catch(() => {});
-          for (const one of messages) {
-            const { draft, message } = await one;
+          for (const heard of groups.flatMap((group) => readable(group, read) ?? [])) {
             signal.throwIfAborted();
-            await link.accept({ ...message, ...(missed && { missed: true }) });
-            react(draft, link, signal);
+            await link.accept({ ...heard.message, ...(missed && { missed: true }) });
+            react(heard, link, signal);
           }
         };
         await poll(parts, take, signal);
@@ -148,6 +126,7 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
     split: async (text) => (await saying()).split(text),
     typing: async (...where) => (await saying()).typing(...where),
     edit: async (...change) => (await saying()).edit(...change),
+    save,
     ...(streaming && { streaming: { everyMs: (to) => Math.max(streamEditInterval * 1000, leastMs(to)) } }),
   };
 }

@@ -5,7 +5,7 @@
 import { setMaxListeners } from "node:events";
 import { Mutex } from "async-mutex";
 import { LRUCache } from "lru-cache";
-import { type Inbound, keyOf, type Outbound } from "../message.js";
+import { type Inbound, keyOf, type Outbound, shownText } from "../message.js";
 import { reasonOf } from "../util/errors.js";
 import type { Access } from "./access.js";
 import type { Lanes } from "./lanes.js";
@@ -130,7 +130,7 @@ export function createGateway(parts: GatewayParts): Gateway {
   const acceptOwn = async (message: Inbound): Promise<"accepted" | "repeat"> => {
     const item = await inbox.accept(message, message.session ?? keyOf(message.from));
     if (item === "repeat") return item;
-    live.tell(item, { kind: "accepted", text: message.text });
+    live.tell(item, { kind: "accepted", text: shownText(message) });
     if (closing) return "accepted";
     const ahead = lanes.depth(item.session);
     if (["/stop", "/status"].includes(message.text.trim().toLowerCase())) take(item, () => atOnce(item));

@@ -1,5 +1,5 @@
 /** What lies in the ledger's tables, as the rest of the program knows it, and what a trace says of it. */
-import type { Inbound, Outbound, SessionKey, ToolCall } from "../message.js";
+import { type Inbound, type Outbound, type SessionKey, shownText, type ToolCall } from "../message.js";
 import { parsePythonJson, pythonJson } from "../session/python-json.js";
 import type { FinishedTurn, Item, LedgerEntry, Outcome, Part, PartChange, Step } from "./ledger.js";
 import type { Row } from "./ledger-schema.js";
@@ -36,7 +36,7 @@ export const entryOf = (row: Row): LedgerEntry => ({
   platformId: String(row["platform_id"]),
   channel: String(row["channel"]),
   chat: String(row["chat"]),
-  text: read<Inbound>(row["message"]).text,
+  text: shownText(read<Inbound>(row["message"])),
   receivedAt: Number(row["received_at"]),
   attempts: Number(row["attempts"]),
   outcome: row["outcome"] === null ? undefined : (String(row["outcome"]) as Outcome["kind"]),
@@ -52,6 +52,7 @@ export function changeDetail({ id }: Part, change: PartChange): string {
 
 export function stepEvent(step: Step): [what: string, detail: string] {
   if (step.kind === "shown") return ["shown", `the beginning of the answer, as ${step.receipt}`];
+  if (step.kind === "asked") return ["files fetched", `${step.media.length} saved`];
   if (step.kind === "started") return ["tool started", step.name ?? step.call];
   const { role, name, tool_calls: calls } = step.now;
   if (role === "tool") return ["tool finished", typeof name === "string" ? name : ""];

@@ -78,7 +78,7 @@ const migrations: readonly string[] = [
   `ALTER TABLE outbox ADD COLUMN wait_ms INTEGER NOT NULL DEFAULT 0;
    ALTER TABLE outbox ADD COLUMN tried_ms INTEGER NOT NULL DEFAULT 0;`,
   // How far a message had come when its last attempt began: one that gets further has done no harm.
-  `ALTER TABLE inbox ADD COLUMN begun_at_row INTEGER NOT NULL DEFAULT 0;`,
+  `ALTER TABLE inbox ADD COLUMN begun_at_step INTEGER NOT NULL DEFAULT 0;`,
 ];
 
 const versionOf = (db: Database): number => Number(db.prepare("PRAGMA user_version").get()?.["user_version"]);

@@ -176,15 +176,15 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
       async begin(item) {
         const stored = sql("SELECT step FROM steps WHERE item = ? ORDER BY number").all(item.id);
         const steps = stored.map(({ step }) => read<Step>(step));
-        const rows = steps.filter(({ kind }) => kind === "row").length;
+        const done = steps.filter(({ kind }) => kind === "row" || kind === "asked").length;
         // Whoever dies while a tool runs may have died of it, however far it had come.
         const isHarmless = steps.at(-1)?.kind !== "started";
         const attempt = await soon("begin", () => {
           if (isOver(item.id)) return undefined;
           sql(
-            `UPDATE inbox SET attempts = 1 + CASE WHEN ?1 > begun_at_row AND ?2 THEN min(attempts, 1) ELSE attempts END,
-               begun_at_row = ?1 WHERE id = ?3`,
-          ).run(rows, isHarmless ? 1 : 0, item.id);
+            `UPDATE inbox SET attempts = 1 + CASE WHEN ?1 > begun_at_step AND ?2 THEN min(attempts, 1) ELSE attempts END,
+               begun_at_step = ?1 WHERE id = ?3`,
+          ).run(done, isHarmless ? 1 : 0, item.id);
           const count = Number(sql("SELECT attempts FROM inbox WHERE id = ?").get(item.id)?.["attempts"]);
           event(item.id, "attempt", String(count));
           return count;
@@ -199,9 +199,9 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
         };
       },
       async keep(item, step) {
-        const isRow = step.kind === "row";
-        // A tool runs after its start has been noted; what a row says can be asked for again.
-        await (isRow ? soon : durably)(isRow ? "step" : "tool start", () => {
+        const mayWait = step.kind === "row" || step.kind === "asked";
+        // A tool runs after its start has been noted; what a row says, and a file, can be asked for again.
+        await (mayWait ? soon : durably)(mayWait ? "step" : "tool start", () => {
           sql(
             "INSERT INTO steps (item, number, step) SELECT ?1, coalesce(max(number), 0) + 1, ?2 FROM steps WHERE item = ?1",
           ).run(item.id, storable(step));

@@ -32,6 +32,8 @@ export type Step =
   | { readonly kind: "row"; readonly now: Row; readonly stored: Row }
   /** A tool has been started; if no row of it follows, nobody knows how far it came. */
   | { readonly kind: "started"; readonly call: string; readonly name?: string }
+  /** Its files are here, as far as they could be had: what is asked, the same in every attempt. */
+  | { readonly kind: "asked"; readonly text: string; readonly media: readonly string[] }
   /** The beginning of the answer is in the chat; the answer takes its place. */
   | { readonly kind: "shown"; readonly receipt: string };
 

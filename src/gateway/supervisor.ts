@@ -143,6 +143,7 @@ export function superviseChannel(parts: SupervisorParts, first: Channel): Superv
       ...(first.pace && { pace: first.pace }),
       ...(first.streaming && { streaming: first.streaming }),
       ...(first.edit && { edit: async (to, receipt, text, signal) => current.edit?.(to, receipt, text, signal) }),
+      ...(first.save && { save: async (file, signal) => (await current.save?.(file, signal)) ?? file }),
     },
     status: () => ({
       name,

@@ -12,6 +12,7 @@ import type { FinishedTurn, Item, Ledger, Outcome, Step } from "./ledger.js";
 import type { Live } from "./live.js";
 import { createPersist, type Persist, type PersistParts } from "./persist.js";
 import { createPreviews, type Preview } from "./preview.js";
+import { type Attempt, createQuestions } from "./question.js";
 
 /** What thinks. */
 export type Agent = {
@@ -97,21 +98,23 @@ export function createWork(parts: WorkParts) {
   const split = createSplit(channels);
   const openPreview = createPreviews({ channels, outbox, now, sleep, log });
 
+  const noted = (item: Item, step: Step): Promise<void> =>
+    persist(`A step of message ${item.trace}`, () => journal.keep(item, step));
+
+  const questionOf = createQuestions({ channels, keep: noted });
+
   /** From the journal's knowledge to a finished turn. */
-  const think = async (
-    item: Item,
-    steps: readonly Step[],
-    preview: Preview,
-    signal: AbortSignal,
-  ): Promise<FinishedTurn> => {
-    const { id, from, text, media, quiet, stateless } = item.message;
+  const think = async (attempt: Attempt, preview: Preview, signal: AbortSignal): Promise<FinishedTurn> => {
+    const { item, steps } = attempt;
+    const { id, from, quiet, stateless } = item.message;
     signal.throwIfAborted();
     const answered: Outcome = { kind: "answered" };
-    const command = await agent.runCommand(text, item.session, signal);
+    const command = await agent.runCommand(item.message.text, item.session, signal);
     if (command?.kind === "reply") return ending(item, answered, await split(from, command.text, id));
     // A /stop that comes from before a restart: what it was meant for is over.
     if (command?.kind === "stop") return ending(item, answered, await split(from, nothingToStop, id));
-    const ofTools = steps.filter((step) => step.kind !== "shown");
+    const { text, media } = await questionOf(attempt, signal);
+    const ofTools = steps.filter((step) => step.kind === "row" || step.kind === "started");
     const { rows, reply, usage, model } = await agent.think({
       session: item.session,
       from,
@@ -144,7 +147,8 @@ export function createWork(parts: WorkParts) {
   };
 
   /** Within the time it may take; the beginning of the answer, if it was shown, becomes the answer. */
-  const thought = async (item: Item, steps: readonly Step[], stop: AbortSignal): Promise<FinishedTurn | undefined> => {
+  const thought = async (attempt: Attempt, stop: AbortSignal): Promise<FinishedTurn | undefined> => {
+    const { item, steps } = attempt;
     const { limitMs } = item.message;
     const limit = new AbortController();
     const tooLong = (ms: number): void => limit.abort(new TookTooLong(ms));
@@ -153,7 +157,7 @@ export function createWork(parts: WorkParts) {
     const preview = openPreview(item, shownIn(steps), (step) => noted(item, step));
     let turn: FinishedTurn | undefined;
     try {
-      turn = await think(item, steps, preview, signal);
+      turn = await think(attempt, preview, signal);
     } catch (error) {
       turn = await failed(item, signal.aborted ? signal.reason : error, stop);
     } finally {
@@ -162,9 +166,6 @@ export function createWork(parts: WorkParts) {
     const replaces = await preview.end();
     return turn && inPlaceOf(replaces, turn);
   };
-
-  const noted = (item: Item, step: Step): Promise<void> =>
-    persist(`A step of message ${item.trace}`, () => journal.keep(item, step));
 
   const progress = async (item: Item, event: TurnEvent, preview: Preview): Promise<void> => {
     const text =
@@ -198,6 +199,7 @@ export function createWork(parts: WorkParts) {
   const finished = async (
     item: Item,
     signal: AbortSignal,
+    aside: Aside,
     write: Persist,
   ): Promise<{ turn: FinishedTurn; again: boolean; appended: boolean } | undefined> => {
     const begun = await write(`The start of message ${item.trace}`, () => journal.begin(item));
@@ -205,7 +207,9 @@ export function createWork(parts: WorkParts) {
     const { attempt, steps, finished: known, appended } = begun;
     if (known) return { turn: known, again: true, appended };
     const turn =
-      attempt > maxAttempts ? inPlaceOf(shownIn(steps), await dead(item)) : await thought(item, steps, signal);
+      attempt > maxAttempts
+        ? inPlaceOf(shownIn(steps), await dead(item))
+        : await thought({ item, steps, aside }, signal);
     if (!turn) return undefined;
     const state = await write(`The turn of message ${item.trace}`, () => journal.finish(item, turn));
     return state === "over" ? undefined : { turn, again: false, appended: false };
@@ -231,7 +235,7 @@ export function createWork(parts: WorkParts) {
     const write = createPersist({ ...parts, sleep: (ms, end) => aside(() => sleep(ms, end)) });
     const stopTyping = showTyping(item.message);
     try {
-      const result = await finished(item, signal, write);
+      const result = await finished(item, signal, aside, write);
       if (!result) return live.tell(item, { kind: "postponed" });
       if (!result.appended) {
         let again = result.again;

@@ -50,6 +50,12 @@ type Platform = {
   readonly channels: object;
   /** Says something to the bot, with a picture if there is one; the id of the message. */
   say(text: string, picture?: Buffer): string;
+  /** The same person, in another chat. */
+  sayElsewhere(text: string): void;
+  /** The next picture is asked for and never comes. */
+  hang(): void;
+  /** How many pictures were asked for. */
+  fetched(): number;
   /** What stands in the chat: the words, and the message they quote. */
   chat(): readonly { readonly text: string; readonly quotes: string | undefined }[];
   typed(): number;
@@ -69,6 +75,9 @@ const platforms: Readonly<Record<string, (settings: object) => Promise<Platform>
         const said = picture ? fake.say(77, "", { caption: text, photo }) : fake.say(77, text);
         return String(said["message_id"]);
       },
+      sayElsewhere: (text) => void fake.say(78, text),
+      hang: () => fake.fail("file", { kind: "hang" }),
+      fetched: () => fake.callsOf("file").length,
       chat: () => fake.sent.map(({ text, quotes }) => ({ text, quotes: quotes?.toString() })),
       typed: () => fake.callsOf("sendChatAction").length,
       until: (check) => fake.until(check),
@@ -79,10 +88,14 @@ const platforms: Readonly<Record<string, (settings: object) => Promise<Platform>
     onTestFinished(() => fake.close());
     const ann = fake.person("ann");
     const dm = fake.addPrivateChat(ann);
+    const room = fake.addChannel(fake.addGuild());
     const discord = { enabled: true, token: fake.token, apiRoot: fake.apiRoot, allowFrom: [ann.id], ...settings };
     return {
       channels: { discord },
       say: (text, picture) => fake.say(dm, ann, text, picture && { files: [{ name: "dot.png", bytes: picture }] }),
+      sayElsewhere: (text) => void fake.say(room, ann, `<@${fake.bot.id}> ${text}`, { mentions: [fake.bot] }),
+      hang: () => fake.hangFile(),
+      fetched: () => fake.fetched.length,
       chat: () => fake.posts.map(({ quotes }, at) => ({ text: fake.standing()[at] ?? "", quotes })),
       typed: () => fake.requestsTo("POST /channels/:id/typing").length,
       until: (check) => fake.until(check),
@@ -132,6 +145,28 @@ describe.each(Object.keys(platforms))("on %s", (name) => {
     expect(platform.chat()).toEqual([{ text: "A dot.", quotes: question }]);
     const url = `data:image/png;base64,${dot.toString("base64")}`;
     expect(model.requests[0]?.messages.at(-1)?.content).toContainEqual({ type: "image_url", image_url: { url } });
+  });
+
+  it("a picture that does not come holds up nobody else, and its own chat no longer than until /stop", async () => {
+    const model = await openModel([[open, "Here."]]);
+    const platform = await openPlatform({});
+    await openGateway(model.apiBase, platform.channels);
+    const said = async (count: number): Promise<readonly string[]> => {
+      await platform.until(() => platform.chat().length === count);
+      return platform.chat().map(({ text }) => text);
+    };
+    platform.hang();
+    platform.say("what is it?", dot);
+    await platform.until(() => platform.fetched() === 1);
+    platform.sayElsewhere("are you there?");
+    expect(await said(1)).toEqual(["Here."]);
+    platform.say("/status");
+    expect((await said(2))[1]).toContain("Session: 0 messages");
+    platform.say("/stop");
+    expect((await said(3))[2]).toBe("⏹ Stopped 1 task(s).");
+    platform.say("and now?");
+    expect((await said(4))[3]).toBe("Here.");
+    expect(model.requests).toHaveLength(2);
   });
 
   it("somebody who waits sees typing; then the answer grows in one message that quotes the question", async () => {

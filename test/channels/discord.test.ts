@@ -2,11 +2,13 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Sending } from "../../src/channels/channel.js";
+import type { Channel, Sending } from "../../src/channels/channel.js";
 import { discord } from "../../src/channels/discord.js";
+import { type Inbound, shownText } from "../../src/message.js";
 import { UserError } from "../../src/util/errors.js";
 import { systemWorld } from "../../src/world.js";
 import type { Extra, Person } from "../lab/fake-discord.js";
+import { asked } from "../support/asked.js";
 import { openDiscord, openRunning, startChannel } from "../support/discord-house.js";
 import { describeChannel, memoryLink } from "./channel.contract.js";
 
@@ -252,12 +254,15 @@ describe("a message that is taken", () => {
 });
 
 describe("files that come with a message", () => {
+  const askAll = (channel: Channel, messages: readonly Inbound[]) =>
+    Promise.all(messages.map((message) => asked(channel, message)));
+
   it("are saved and named in the text", async () => {
-    const { fake, dm, ann, world, running } = await openRunning();
+    const { fake, dm, ann, world, channel, running } = await openRunning();
     const bytes = Buffer.from("what is in it");
     fake.say(dm, ann, "look", { files: [{ name: "a/../b.txt", bytes }] });
     await running.until(() => running.stored.length === 1);
-    const [{ media: [path = ""], text } = { media: [], text: "" }] = running.stored;
+    const [{ media: [path = ""], text } = { media: [], text: "" }] = await askAll(channel, running.stored);
     expect(text).toBe(`look\n[attachment: ${path}]`);
     expect(path).toMatch(/^.*\/media\/\d+_a_\.\._b\.txt$/);
     expect(path.startsWith(world.mediaFolder)).toBe(true);
@@ -265,25 +270,46 @@ describe("files that come with a message", () => {
   });
 
   it("are left where they are if too large, or gone", async () => {
-    const { fake, dm, ann, running, warnings } = await openRunning();
+    const { fake, dm, ann, channel, running, warnings } = await openRunning();
     const tooLarge = { name: "huge.bin", bytes: Buffer.alloc(0), claimedSize: 20 * 1024 * 1024 + 1 };
     const gone = { id: "1", filename: "gone.txt", size: 3, url: `${fake.apiRoot}/../attachments/gone` };
     fake.say(dm, ann, "", { files: [tooLarge] });
     fake.say(dm, ann, "", { fields: { attachments: [gone] } });
     await running.until(() => running.stored.length === 2);
-    expect(running.texts()).toEqual(["[attachment: huge.bin - too large]", "[attachment: gone.txt - download failed]"]);
-    expect(running.stored.map(({ media }) => media)).toEqual([[], []]);
+    expect(await askAll(channel, running.stored)).toEqual([
+      { text: "[attachment: huge.bin - too large]", media: [] },
+      { text: "[attachment: gone.txt - download failed]", media: [] },
+    ]);
     expect(warnings).toEqual([expect.stringContaining("gone.txt")]);
   });
 
-  it("of a stranger are not fetched", async () => {
-    const house = await openDiscord();
-    onTestFinished(() => house.fake.close());
-    const memory = memoryLink();
-    const running = await startChannel(house, { ...memory, link: { ...memory.link, mayEnter: () => false } });
-    house.fake.say(house.dm, house.ann, "look", { files: [{ name: "a.txt", bytes: Buffer.from("x") }] });
+  it("are only named when their message comes: nothing is fetched for strangers, and nobody waits", async () => {
+    const { fake, dm, ann, running } = await openRunning();
+    const files = [{ name: "a.txt", bytes: Buffer.from("x") }];
+    const quoted = fake.say(dm, ann, "", { files });
+    fake.say(dm, ann, "look", { files, replyTo: quoted });
+    fake.say(dm, ann, "", { replyTo: quoted });
+    await running.until(() => running.stored.length === 3);
+    expect(running.texts()).toEqual(["", "look", "[empty message]"]);
+    expect(running.stored.map(shownText)).toEqual([
+      "[attachment: a.txt]",
+      "look\n[attachment: a.txt]",
+      "[empty message]",
+    ]);
+    expect(running.stored.map(({ media }) => media)).toEqual([[], [], []]);
+    expect(fake.fetched).toEqual([]);
+  });
+
+  it("are found once their address has run out, by what a ledger has kept of them", async () => {
+    const { fake, dm, ann, channel, running, warnings } = await openRunning();
+    fake.say(dm, ann, "", { files: [{ name: "a.txt", bytes: Buffer.from("x") }] });
     await running.until(() => running.stored.length === 1);
-    expect(running.stored[0]).toMatchObject({ text: "look\n[attachment: a.txt - not downloaded]", media: [] });
+    fake.renewAddresses();
+    const kept = JSON.parse(JSON.stringify(running.stored)) as Inbound[];
+    const [question] = await askAll(channel, kept);
+    expect(question?.media).toHaveLength(1);
+    expect(warnings).toEqual([]);
+    expect(fake.violations).toEqual([]);
   });
 });
 

@@ -1,25 +1,24 @@
 /** Photos sent together are one message. */
 import { describe, expect, it } from "vitest";
-import type { Inbound } from "../../src/message.js";
-import { group, hearAll, type House, openHouse, photo } from "../support/telegram-house.js";
+import type { Question } from "../../src/gateway/question.js";
+import { askAll, group, hearAll, type House, openHouse, photo } from "../support/telegram-house.js";
 
 describe("an album", () => {
   const part = (house: House, id: string, extra: Readonly<Record<string, unknown>> = {}, chat = 1, album = "a") => {
     house.fake.file(id, Buffer.from(id));
     return house.fake.say(chat, "", { photo: photo(id), media_group_id: album, ...extra });
   };
-  const names = (message: Inbound | undefined) => message?.media.map((path) => path.replace(/^.*\//, ""));
+  const names = (question: Question | undefined) => question?.media.map((path) => path.replace(/^.*\//, ""));
 
   it("is one message, with the id of the first", async () => {
     const house = await openHouse();
     const first = part(house, "1", { caption: "my cats" });
     part(house, "2");
     part(house, "3");
-    const messages = await hearAll(house);
-    expect(messages).toHaveLength(1);
-    expect(messages[0]?.id).toBe(`1/${String(first["message_id"])}`);
-    expect(messages[0]?.text).toMatch(/^my cats\n\[image: .*u1\.jpg\]\n\[image: .*u2\.jpg\]\n\[image: .*u3\.jpg\]$/);
-    expect(names(messages[0])).toEqual(["u1.jpg", "u2.jpg", "u3.jpg"]);
+    const [question] = await askAll(house);
+    expect(house.accepted).toMatchObject([{ id: `1/${String(first["message_id"])}` }]);
+    expect(question?.text).toMatch(/^my cats\n\[image: .*u1\.jpg\]\n\[image: .*u2\.jpg\]\n\[image: .*u3\.jpg\]$/);
+    expect(names(question)).toEqual(["u1.jpg", "u2.jpg", "u3.jpg"]);
   });
 
   it("that comes piece by piece is waited for, unacknowledged", async () => {
@@ -35,8 +34,8 @@ describe("an album", () => {
     house.fake.say(1, "before");
     part(house, "1");
     house.fake.say(2, "meanwhile");
-    const messages = await hearAll(house);
-    expect(messages.map(names)).toEqual([[], ["u1.jpg", "u2.jpg", "u3.jpg"], []]);
+    const questions = await askAll(house);
+    expect(questions.map(names)).toEqual([[], ["u1.jpg", "u2.jpg", "u3.jpg"], []]);
     expect(house.slept).toEqual([600, 600, 600]);
   });
 
@@ -47,7 +46,7 @@ describe("an album", () => {
     house.fake.say(1, "nice?");
     for (let at = 0; at < 10; at++) part(house, `b${at}`, {}, 2, "b");
     const messages = await hearAll(house);
-    expect(messages.map((message) => message.media.length)).toEqual([2, 0, 10]);
+    expect(messages.map(({ attachments = [] }) => attachments.length)).toEqual([2, 0, 10]);
     expect(house.slept).toEqual([]);
   });
 
@@ -67,15 +66,15 @@ describe("an album", () => {
     part(house, "3", {}, 1, "a");
     house.fake.say(1, "that was it");
     part(house, "4", {}, 2, "b");
-    const messages = await hearAll(house);
-    expect(messages.map(names)).toEqual([["u1.jpg", "u3.jpg"], ["u2.jpg", "u4.jpg"], []]);
+    const questions = await askAll(house);
+    expect(questions.map(names)).toEqual([["u1.jpg", "u3.jpg"], ["u2.jpg", "u4.jpg"], []]);
   });
 
   it("in a group is meant for the bot if one of its captions is", async () => {
     const house = await openHouse();
     part(house, "1", {}, group);
     part(house, "2", { caption: "@NanoBot which one?" }, group);
-    const messages = await hearAll(house);
-    expect(messages.map(names)).toEqual([["u1.jpg", "u2.jpg"]]);
+    const questions = await askAll(house);
+    expect(questions.map(names)).toEqual([["u1.jpg", "u2.jpg"]]);
   });
 });

@@ -1,7 +1,7 @@
 /** Who speaks to a Telegram bot, where, and what is said. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { group, hearAll, type House, openHouse, photo } from "../support/telegram-house.js";
+import { askAll, group, hearAll, type House, openHouse, photo } from "../support/telegram-house.js";
 
 const bot = { id: 42, is_bot: true, first_name: "Nano", username: "NanoBot" };
 
@@ -16,6 +16,7 @@ describe("a message", () => {
       sender: ["1", "ann", "1|ann"],
       text: "hi",
       media: [],
+      missed: true,
       sentAt: Number(said["date"]) * 1000,
     });
   });
@@ -149,8 +150,8 @@ describe("in a group", () => {
     const house = await openHouse();
     house.fake.file("p", Buffer.from("jpg"));
     house.fake.say(group, "", { caption: "@NanoBot what is this", photo: photo("p") });
-    await hearAll(house);
-    expect(house.texts()).toEqual([`what is this\n[image: ${join(house.folder, "up.jpg")}]`]);
+    const [question] = await askAll(house);
+    expect(question?.text).toBe(`what is this\n[image: ${join(house.folder, "up.jpg")}]`);
   });
 
   it("all is heard where the policy is open, except what is for other bots", async () => {

@@ -11,7 +11,7 @@ import { createSender } from "../../src/channels/telegram-send.js";
 import { telegram } from "../../src/channels/telegram.js";
 import { systemWorld } from "../../src/world.js";
 import { openFakeTelegram, refuse, tooMany } from "../lab/fake-telegram.js";
-import { failure, group, hearAll, type House, openHouse, photo, sorted } from "../support/telegram-house.js";
+import { askAll, failure, group, hearAll, type House, openHouse, photo, sorted } from "../support/telegram-house.js";
 
 const never = new AbortController().signal;
 
@@ -254,9 +254,9 @@ describe("sending", () => {
     const house = await openHouse({ settings: { proxy: `http://me:secret@127.0.0.1:${port}` } });
     house.fake.file("f", Buffer.from("x"));
     house.fake.say(1, "", { photo: photo("f") });
-    await hearAll(house);
+    const [question] = await askAll(house);
     await house.say("hi");
-    expect(house.accepted[0]?.media).toHaveLength(1);
+    expect(question?.media).toHaveLength(1);
     expect(house.fake.sent).toHaveLength(1);
     expect(new Set(asked)).toEqual(new Set([`${new URL(house.fake.url).host} Basic ${btoa("me:secret")}`]));
 

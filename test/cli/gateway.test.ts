@@ -4,8 +4,10 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { openFakeTelegram, refuse } from "../lab/fake-telegram.js";
-import { buildProgram, openHome, runMain, runProgram } from "../support/cli.js";
+import { buildProgram, openHome, runMain, runProgram, servedBy } from "../support/cli.js";
+import { openFakeOpenAi, says } from "../support/fake-openai.js";
 import { demo, openGateway } from "../support/gateway-process.js";
+import { photo } from "../support/telegram-house.js";
 
 beforeAll(buildProgram);
 
@@ -85,6 +87,32 @@ describe("nanogate gateway", () => {
       .toMatch(/received[\s\S]*turn finished[\s\S]*saved[\s\S]*sending[\s\S]*sent[\s\S]*finished/);
     expect((await runMain(["ledger", "--home", gateway.home])).out).toContain("Nothing is open");
     expect((await gateway.stop()).code).toBe(0);
+  });
+
+  it("killed while a picture is on its way answers its message once, with the picture", async () => {
+    const { telegram, settings } = await openTelegram();
+    const model = await openFakeOpenAi(says("A dot."));
+    const home = openHome({ ...servedBy(model.url), channels: settings, gateway: { port: 0 } });
+    const png = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
+    telegram.file("p", png);
+    telegram.fail("file", { kind: "hang" });
+    const first = await openGateway(settings, home);
+    telegram.say(77, "", { caption: "what is it?", photo: photo("p") });
+    // It is stored, and Telegram has been told so, before a byte of the picture is here.
+    await telegram.until(() => telegram.callsOf("file").length === 1 && telegram.pending().length === 0);
+    const shown = await runMain(["ledger", "--home", home]);
+    expect(shown.out).toContain("what is it? [image]");
+    first.kill();
+    await first.exited;
+
+    const second = await openGateway(settings, home);
+    await telegram.until(() => telegram.sent.length === 1);
+    expect((await second.stop()).code).toBe(0);
+    expect(telegram.sent.map(({ text }) => text)).toEqual(["A dot."]);
+    expect(model.heard).toHaveLength(1);
+    const asked = JSON.stringify(model.heard[0]?.body["messages"]);
+    expect(asked).toContain(`what is it?\\n[image: ${join(home, "media", "telegram", "up.jpg")}]`);
+    expect(asked).toContain(png.toString("base64"));
   });
 
   it("takes up what the owner puts back while it runs", async () => {

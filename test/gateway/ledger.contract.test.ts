@@ -87,7 +87,7 @@ describe("a ledger file", () => {
     await first.close();
     change(
       file,
-      "DROP TABLE seen; DROP INDEX inbox_outcome; DROP INDEX inbox_cron; DROP TABLE occurrences; DROP TABLE marks; DROP TABLE usage; ALTER TABLE outbox DROP COLUMN wait_ms; ALTER TABLE outbox DROP COLUMN tried_ms; ALTER TABLE inbox DROP COLUMN begun_at_row; PRAGMA user_version = 1",
+      "DROP TABLE seen; DROP INDEX inbox_outcome; DROP INDEX inbox_cron; DROP TABLE occurrences; DROP TABLE marks; DROP TABLE usage; ALTER TABLE outbox DROP COLUMN wait_ms; ALTER TABLE outbox DROP COLUMN tried_ms; ALTER TABLE inbox DROP COLUMN begun_at_step; PRAGMA user_version = 1",
     );
     const ledger = await open(file);
     expect(await ledger.inbox.accept(hello, "fake:ann")).toBe("repeat");

@@ -25,6 +25,7 @@ function supervised(run: Run) {
     send: async () => ({ id: "1" }),
     split: (text) => [text],
     pace: { perChatMs: 5, perSecond: 1 },
+    save: async ({ reference }) => ({ marker: `[${String(reference)}]` }),
   });
   const one = superviseChannel(
     {
@@ -73,6 +74,8 @@ describe("a channel under supervision", () => {
     hear();
     expect(house.state()).toBe("up");
     expect(house.channel.pace).toEqual({ perChatMs: 5, perSecond: 1 });
+    const file = { marker: "[file]", reference: "here" };
+    expect(await house.channel.save?.(file, AbortSignal.timeout(1000))).toEqual({ marker: "[here]" });
     await house.close();
   });
 

@@ -114,6 +114,9 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
   const channels = new Map<string, Channel>();
   const guilds = new Map<string, string>();
   const files = new Map<string, Buffer>();
+  /** Paths of files that were asked for, and of those the next ones that never come. */
+  const fetched: string[] = [];
+  let hanging = 0;
   const nonces = new Map<string, { readonly message: Message; readonly at: number }>();
   const limits = createLimits(options.limits ?? {});
   /** Guilds that Discord has lost for the moment. */
@@ -236,6 +239,11 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
     }),
     "GET /channels/:id": (_request, [id = ""]) => describeChannel(channelOf(id)),
     "GET /channels/:id/messages": ({ query }, [id = ""]) => messagesOf(channelOf(id), query),
+    "GET /channels/:id/messages/:id": (_request, [id = "", messageId]) => {
+      const message = channelOf(id).messages.find((one) => one.id === messageId);
+      if (!message) throw new Refusal(404, 10008, "Unknown Message");
+      return message;
+    },
     "POST /channels/:id/messages": (request, [id = ""]) => createMessage(channelOf(id), request),
     "PATCH /channels/:id/messages/:id": ({ body }, [id = "", messageId]) => {
       const message = channelOf(id).messages.find((one) => one.id === messageId);
@@ -331,6 +339,9 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
   }
 
   function sendFile(path: string, response: ServerResponse): void {
+    fetched.push(path);
+    changed();
+    if (hanging > 0) return void hanging--;
     const bytes = files.get(path);
     response.writeHead(bytes ? 200 : 404).end(bytes);
   }
@@ -569,6 +580,21 @@ export async function startFakeDiscord(options: FakeDiscordOptions = {}) {
     /** How many are open, whatever is spoken on them. */
     connections: (): number => connections,
     isConnected: (): boolean => session?.socket !== undefined,
+    fetched: fetched as readonly string[],
+    /** The next file that is asked for never comes. */
+    hangFile: (): void => void hanging++,
+    /** Files have other addresses from now on; the messages know them. */
+    renewAddresses(): void {
+      for (const { messages } of channels.values()) {
+        for (const [at, message] of messages.entries()) {
+          const old = (message["attachments"] ?? []) as readonly { readonly url: string }[];
+          messages[at] = { ...message, attachments: old.map((file) => ({ ...file, url: `${file.url}.new` })) };
+        }
+      }
+      const renewed = [...files].map(([path, bytes]) => [`${path}.new`, bytes] as const);
+      files.clear();
+      for (const [path, bytes] of renewed) files.set(path, bytes);
+    },
     requestsTo: (route: string): readonly SeenRequest[] => requests.filter((request) => request.route === route),
 
     person,

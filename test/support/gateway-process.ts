@@ -25,5 +25,6 @@ export async function openGateway(channels: object, home = openHome({ agents: de
       return exited;
     },
     kill: (): void => void child?.kill("SIGKILL"),
+    exited,
   };
 }

@@ -7,7 +7,9 @@ import { type ChannelWorld, type Link, SendFailure, type Sending } from "../../s
 import { telegram } from "../../src/channels/telegram.js";
 import type { Inbound } from "../../src/message.js";
 import { systemWorld } from "../../src/world.js";
+import type { Question } from "../../src/gateway/question.js";
 import { type FakeTelegramOptions, openFakeTelegram } from "../lab/fake-telegram.js";
+import { asked } from "./asked.js";
 
 export const group = -100200;
 
@@ -98,6 +100,10 @@ export async function hearAll(house: House): Promise<readonly Inbound[]> {
   await running;
   return house.accepted;
 }
+
+/** What is asked with everything that was said, files and all. */
+export const askAll = async (house: House): Promise<readonly Question[]> =>
+  Promise.all((await hearAll(house)).map((message) => asked(house.channel, message)));
 
 export const failure = async (sending: Promise<unknown>): Promise<unknown> =>
   sending.then(
