@@ -49,8 +49,8 @@ export function isForUs(message: APIMessage, place: Place, me: string, policy: P
 function isAddressed(message: APIMessage, me: string): boolean {
   return (
     (message.mentions ?? []).some(({ id }) => id === me) ||
-    mentionOf(me).test(message.content) ||
-    message.referenced_message?.author.id === me
+    mentionOf(me).test(message.content ?? "") ||
+    message.referenced_message?.author?.id === me
   );
 }
 
@@ -68,7 +68,7 @@ export const senderOf = ({ id, username, discriminator }: APIUser): string[] => 
 export function textOf(message: APIMessage, me: string): string {
   const forwarded = message.message_snapshots?.map(({ message: { content } }) => content) ?? [];
   const stickers = message.sticker_items?.map(({ name }) => `[sticker: ${name}]`) ?? [];
-  const said = [withoutMention(message.content, me), ...forwarded, ...stickers]
+  const said = [withoutMention(message.content ?? "", me), ...forwarded, ...stickers]
     .filter((line) => line !== "")
     .join("\n");
   const text = said === "" && !message.attachments?.length ? "[empty message]" : said;
@@ -81,7 +81,7 @@ const withoutMention = (content: string, me: string): string =>
   content.replaceAll(new RegExp(`[^\\S\\n]*<@!?${me}>`, "g"), "").trim();
 
 function quotation({ referenced_message: quoted }: APIMessage): string {
-  const content = quoted?.content.slice(0, quotedMost).toWellFormed() ?? "";
+  const content = quoted?.content?.slice(0, quotedMost).toWellFormed() ?? "";
   return content === "" ? "" : `[Reply to: ${content}]`;
 }
 

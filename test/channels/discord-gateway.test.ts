@@ -154,7 +154,7 @@ describe("what Discord tells and nobody understands", () => {
     const { fake, dm, ann, running, warnings } = await openRunning();
     fake.dispatch("MESSAGE_CREATE", { id: "1", channel_id: dm, content: "from nobody" });
     fake.dispatch("GUILD_CREATE", { id: "2", channels: 7 });
-    fake.say(dm, ann, "a reply to nothing", { fields: { referenced_message: { id: "3" } } });
+    fake.say(dm, ann, "a reply to nothing", { fields: { referenced_message: { id: "3", content: 7 } } });
     fake.say(dm, ann, "hi");
     await running.until(() => running.stored.length === 1);
     expect(running.texts()).toEqual(["hi"]);
