@@ -137,7 +137,16 @@ function isOnPath(program: string, path: string): boolean {
   if (program === "" || /[/\\]/.test(program)) return false;
   return path
     .split(delimiter)
-    .some((folder) => folder !== "" && isExecutable(statSync(join(folder, program), { throwIfNoEntry: false })));
+    .some((folder) => folder !== "" && isExecutable(lookAt(join(folder, program))));
+}
+
+/** What this user may not see is not there for him: other people's folders stand on many a PATH. */
+function lookAt(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
 }
 
 const isExecutable = (found: Stats | undefined): boolean =>

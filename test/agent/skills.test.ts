@@ -85,6 +85,15 @@ describe("skills", () => {
     expect((await load({ PATH: "/none", KEY: "" }))[0]?.missing).toEqual(["CLI: tool", "ENV: KEY"]);
   });
 
+  it("take a folder on PATH that cannot be looked into for one that is not there", async () => {
+    const metadata = '{"nanobot":{"requires":{"bins":["tool"]}}}';
+    const { load, home } = openSkills({ a: `---\nmetadata: ${metadata}\n---\nA` });
+    // A link to itself is refused to everybody, root included.
+    const closed = join(home, "closed");
+    symlinkSync(closed, closed);
+    expect((await load({ PATH: closed }))[0]?.missing).toEqual(["CLI: tool"]);
+  });
+
   it.each([
     "---",
     "---\n---\nbody",
