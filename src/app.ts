@@ -18,6 +18,7 @@ import { prepareWorkspace, workspaceFence } from "./agent/workspace.js";
 import { openBackends } from "./app/backends.js";
 import { openConfiguredModel } from "./app/model.js";
 import type { Handles } from "./backends/handles.js";
+import { makeHome } from "./config/home.js";
 import type { Settings } from "./config/load.js";
 import type { Jobs } from "./cron/job.js";
 import { createCommands } from "./gateway/commands.js";
@@ -52,6 +53,7 @@ export async function createApp({ settings, world, send, report, handles, jobs }
   const { clock, log, env } = world;
   const defaults = agents.defaults;
   const templates = join(findPackage().root, "workspace");
+  makeHome(home);
   await prepareWorkspace(settings, templates);
 
   const sessions = openSessions({

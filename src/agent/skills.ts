@@ -135,9 +135,7 @@ function nanobotMetadata(json: string): Readonly<Record<string, unknown>> {
 /** Asked at every turn, and answered by the system's cache: a trip to another thread for each folder would cost more. */
 function isOnPath(program: string, path: string): boolean {
   if (program === "" || /[/\\]/.test(program)) return false;
-  return path
-    .split(delimiter)
-    .some((folder) => folder !== "" && isExecutable(lookAt(join(folder, program))));
+  return path.split(delimiter).some((folder) => folder !== "" && isExecutable(lookAt(join(folder, program))));
 }
 
 /** What this user may not see is not there for him: other people's folders stand on many a PATH. */

@@ -1,9 +1,10 @@
 /** A new user's workspace: templates are copied where nothing is yet, and never over anything. And the fence around it. */
 import { constants } from "node:fs";
-import { copyFile, mkdir, readdir } from "node:fs/promises";
+import { copyFile, readdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { errorCode } from "../util/errors.js";
+import { makeFolder } from "../util/folder.js";
 import { createFence, type Fence } from "./tools/fence.js";
 
 type Places = { readonly home: string; readonly workspace: string };
@@ -33,7 +34,7 @@ export async function prepareWorkspace(places: Places, templates: string): Promi
   const { workspace } = places;
   // A sandbox can hide only what is there, so our own folders come before the first tool.
   const folders = [join(workspace, "memory"), join(workspace, "skills"), ...ownPlaces(places).folders];
-  for (const folder of folders) await mkdir(folder, { recursive: true });
+  for (const folder of folders) makeFolder(folder);
   for (const folder of ["", "memory"]) {
     for (const entry of await readdir(join(templates, folder), { withFileTypes: true })) {
       if (entry.isFile()) await copyNew(join(templates, folder, entry.name), join(workspace, folder, entry.name));

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { hasSandbox } from "../agent/tools/sandbox.js";
 import { createApp } from "../app.js";
 import type { Channel } from "../channels/channel.js";
+import { makeHome } from "../config/home.js";
 import type { Settings } from "../config/load.js";
 import { createDelivery } from "../gateway/delivery.js";
 import { createGateway, type Gateway } from "../gateway/gateway.js";
@@ -51,6 +52,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
   const { log, sleep } = world;
   const now = (): number => Date.now();
   const startedAt = world.clock().slice(0, 19);
+  makeHome(settings.home);
   const place = await takePlace(join(state, "gateway.lock"), `process ${process.pid}, started ${startedAt}`);
   if ("heldBy" in place) {
     throw new UserError(

@@ -1,6 +1,7 @@
 /** `nanogate cron add`: what was typed, checked and turned into a job. */
 import { parseLocalTime } from "../agent/tools/local-time.js";
 import { localDoors } from "../app/local-channel.js";
+import { makeHome } from "../config/home.js";
 import { isTree } from "../config/json-file.js";
 import type { Settings } from "../config/load.js";
 import { asSentence, checkSchedule, checkZone } from "../cron/check-schedule.js";
@@ -39,6 +40,7 @@ export async function addJob(options: AddOptions, terminal: Terminal): Promise<v
     if (message === "") throw new WrongUse("--message is empty.", 'For instance --message "what is new?".');
     const schedule = scheduleFrom(options, zone);
     const to = targetFrom(options);
+    makeHome(settings.home);
     const job = await jobs.add({
       name: options.name?.trim() || firstCharacters(message, nameChars),
       message,

@@ -1,14 +1,15 @@
 /** `nanogate doctor`: everything a gateway needs, looked at one by one, each with what to do about it. */
-import { mkdir, rm, statfs, writeFile } from "node:fs/promises";
+import { rm, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { findChannel } from "../app/channels.js";
 import { checkModel } from "../app/check-model.js";
 import { askGateway } from "../app/running.js";
 import { hasSandbox } from "../agent/tools/sandbox.js";
-import { findHome } from "../config/home.js";
+import { findHome, makeHome } from "../config/home.js";
 import { loadSettings, type Settings } from "../config/load.js";
 import { type Fetch, Unreachable } from "../util/ask-server.js";
 import { reasonOf, UserError } from "../util/errors.js";
+import { makeFolder } from "../util/folder.js";
 import { systemWorld } from "../world.js";
 import { openLedger } from "./open-ledger.js";
 import { backendChecks, needsModel } from "./doctor-backends.js";
@@ -68,8 +69,8 @@ export async function diagnose(home: string, world: DoctorWorld): Promise<Findin
   }
   findings.push(
     await sandboxCheck(settings),
-    await writable("workspace", settings.workspace),
-    await writable("state", join(home, "state")),
+    await writable(home, "workspace", settings.workspace),
+    await writable(home, "state", join(home, "state")),
     ...(await ledgerCheck(home)),
     clock.finding(),
     await gatewayCheck(home, world.fetch),
@@ -160,9 +161,10 @@ async function sandboxCheck({ tools }: Settings): Promise<Finding> {
   );
 }
 
-async function writable(name: string, folder: string): Promise<Finding> {
+async function writable(home: string, name: string, folder: string): Promise<Finding> {
   try {
-    await mkdir(folder, { recursive: true });
+    makeHome(home);
+    makeFolder(folder);
     const probe = join(folder, `.doctor-${process.pid}`);
     await writeFile(probe, "ok");
     await rm(probe);

@@ -3,7 +3,7 @@ import { createMemoryFolders } from "../agent/memory-folders.js";
 import type { MemoryFiles } from "../agent/memory-files.js";
 import { ToolError } from "../agent/tools/tool.js";
 import { workspaceFence } from "../agent/workspace.js";
-import { findHome } from "../config/home.js";
+import { findHome, makeHome } from "../config/home.js";
 import { loadSettings } from "../config/load.js";
 import { asDriver, openSessions } from "../session/open.js";
 import { UserError } from "../util/errors.js";
@@ -21,6 +21,7 @@ export async function withWorkspaceMemory<T>(
   if (scope === "chat" && options.session === undefined) {
     throw new UserError("Here each chat has a memory of its own.", "Say whose: --session telegram:42");
   }
+  makeHome(settings.home);
   const { driver, segmentSize } = settings.sessions;
   // A change that a crash left half done may still have to move a session's cursor.
   const sessions = openSessions({ workspace: places.workspace, driver: asDriver(driver), segmentSize, clock, log });

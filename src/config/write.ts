@@ -1,7 +1,7 @@
 /** Changes config.json and nothing in it that was not asked for: what it does not know it keeps. */
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { replaceFile } from "../util/atomic-write.js";
+import { makeHome } from "./home.js";
 import { readJsonFile, type Tree } from "./json-file.js";
 import { merge } from "./load.js";
 
@@ -9,7 +9,7 @@ import { merge } from "./load.js";
 export async function updateConfig(home: string, changes: Tree): Promise<string> {
   const path = join(home, "config.json");
   const next = merge(readJsonFile(path) ?? {}, changes);
-  await mkdir(home, { recursive: true, mode: 0o700 });
+  makeHome(home);
   await replaceFile(path, async (file) => {
     await file.chmod(0o600);
     // As nanobot prints it.

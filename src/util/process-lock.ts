@@ -2,10 +2,11 @@
  * Keeps two processes from writing in one folder at the same time. The lock is SQLite's own, on an empty database
  * file: the operating system takes it back when a process dies, so there is nothing stale to clean up, ever.
  */
-import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { UserError } from "./errors.js";
+import { makeFolder } from "./folder.js";
+import { explainRefusal, sqliteCode } from "./sqlite-file.js";
 
 export type ProcessLock = {
   /** Runs `work` while no other process is inside. Work of this process runs side by side. */
@@ -35,8 +36,12 @@ export function createProcessLock(file: string): ProcessLock {
     if (!database) {
       // Loaded on the first write: reading sessions needs no SQLite.
       const { DatabaseSync } = await import("@photostructure/sqlite");
-      mkdirSync(dirname(file), { recursive: true });
-      database = new DatabaseSync(file, { timeout: 0 });
+      makeFolder(dirname(file));
+      try {
+        database = new DatabaseSync(file, { timeout: 0 });
+      } catch (error) {
+        throw explainRefusal(file, error);
+      }
       // Nothing is ever written to it, so a journal file made and removed for each hold would be for nothing.
       database.exec("PRAGMA journal_mode = MEMORY");
     }
@@ -45,7 +50,7 @@ export function createProcessLock(file: string): ProcessLock {
         database.exec("BEGIN IMMEDIATE");
         return;
       } catch (error) {
-        if ((error as { errcode?: number }).errcode !== busy) throw error;
+        if (sqliteCode(error) !== busy) throw explainRefusal(file, error);
         if (waited > patienceMs) {
           throw new UserError(
             `Another process has kept ${file} locked for ${patienceMs / 1000} seconds.`,

@@ -1,6 +1,8 @@
 /** A place that only one process at a time may hold, for as long as it lives. */
-import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { makeFolder } from "./folder.js";
+import { explainRefusal, sqliteCode } from "./sqlite-file.js";
 
 export type Place = { release(): void };
 
@@ -13,14 +15,16 @@ const busy = 5;
 export async function takePlace(file: string, about: string): Promise<Place | { readonly heldBy: string }> {
   const { DatabaseSync } = await import("@photostructure/sqlite");
   makeFolder(dirname(file));
-  const database = new DatabaseSync(file, { timeout: 0 });
+  let opened: InstanceType<typeof DatabaseSync> | undefined;
   try {
-    database.exec("PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE");
+    opened = new DatabaseSync(file, { timeout: 0 });
+    opened.exec("PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE");
   } catch (error) {
-    database.close();
-    if ((error as { errcode?: number }).errcode !== busy) throw error;
+    opened?.close();
+    if (sqliteCode(error) !== busy) throw explainRefusal(file, error);
     return { heldBy: textOf(`${file}.holder`) };
   }
+  const database = opened;
   writeFileSync(`${file}.holder`, about);
   return {
     release() {
@@ -28,16 +32,6 @@ export async function takePlace(file: string, about: string): Promise<Place | { 
       database.close();
     },
   };
-}
-
-/** On a read-only disk Node says that the folder above is missing; the system itself knows better. */
-function makeFolder(folder: string): void {
-  try {
-    mkdirSync(folder, { recursive: true });
-  } catch (error) {
-    accessSync(dirname(folder), constants.W_OK);
-    throw error;
-  }
 }
 
 function textOf(path: string): string {

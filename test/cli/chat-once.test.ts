@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { buildProgram, openHome, program, runProgram, servedBy } from "../support/cli.js";
+import { buildProgram, hasAnybody, openHome, program, runProgram, servedBy } from "../support/cli.js";
 import { answers, delta, fails, hangsUp, openFakeOpenAi, says, streams } from "../support/fake-openai.js";
 
 beforeAll(buildProgram);
@@ -243,12 +243,12 @@ describe("a question that cannot be answered", () => {
     expect(sessionsOf(home)).toEqual([]);
   });
 
-  it.skipIf(process.getuid?.() === 0)("in a workspace that is read-only says so", async () => {
+  it.runIf(hasAnybody)("in a workspace that is read-only says so", async () => {
     const home = openHome();
     mkdirSync(join(home, "workspace"));
     chmodSync(join(home, "workspace"), 0o500);
     onTestFinished(() => chmodSync(join(home, "workspace"), 0o700));
-    const { code, err } = await runProgram(["chat", "-m", "hi"], { home });
+    const { code, err } = await runProgram(["chat", "-m", "hi"], { home, as: "anybody" });
     expect(code).toBe(1);
     expect(err).toMatch(/^nanogate: .*workspace.*\n {2}→ /);
   });

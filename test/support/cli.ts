@@ -46,11 +46,21 @@ export type RunOptions = {
   readonly input?: string | Buffer;
   readonly env?: NodeJS.ProcessEnv;
   readonly onStart?: (child: ChildProcess) => void;
+  /** As somebody whom the system refuses what the modes of files forbid, which it does not refuse to root. */
+  readonly as?: "anybody";
 };
 
+/** What has to stand before a command so that modes of files count for root, too. */
+const withoutPrivilege = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] as const;
+const isRoot = process.getuid?.() === 0;
+/** Can the program be run by somebody to whom modes of files mean something? */
+export const hasAnybody = !isRoot || spawnSync(withoutPrivilege[0], [withoutPrivilege[1], "true"]).status === 0;
+
 /** Runs the program as its users do. */
-export function runProgram(args: readonly string[], { home, input, env, onStart }: RunOptions): Promise<Printed> {
-  const child = spawn(process.execPath, [program, ...args, "--home", home], {
+export function runProgram(args: readonly string[], { home, input, env, onStart, as }: RunOptions): Promise<Printed> {
+  const before = as === "anybody" && isRoot ? withoutPrivilege : [];
+  const [command = "", ...rest] = [...before, process.execPath, program, ...args, "--home", home];
+  const child = spawn(command, rest, {
     env: { PATH: process.env["PATH"], HOME: home, TZ: "UTC", ...env },
     stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
   });

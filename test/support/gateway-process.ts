@@ -8,9 +8,13 @@ import { openHome, type Printed, runProgram } from "./cli.js";
 export const demo = { defaults: { model: "demo" } };
 
 /** A running gateway on a home with these channels. */
-export async function openGateway(channels: object, home = openHome({ agents: demo, channels, gateway: { port: 0 } })) {
+export async function openGateway(
+  channels: object,
+  home = openHome({ agents: demo, channels, gateway: { port: 0 } }),
+  env: NodeJS.ProcessEnv = {},
+) {
   let child: ChildProcess | undefined;
-  const exited = runProgram(["gateway"], { home, onStart: (started) => (child = started) });
+  const exited = runProgram(["gateway"], { home, env, onStart: (started) => (child = started) });
   onTestFinished(() => void child?.kill("SIGKILL"));
   let err = "";
   child?.stderr?.on("data", (text: string) => void (err += text));
