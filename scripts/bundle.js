@@ -9,8 +9,11 @@ import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { build } from "esbuild";
 import { noticesFor } from "./notices.js";
+import { besides, putInPlace } from "./put-in-place.js";
 
-const folder = resolve("dist/bundle");
+const place = resolve("dist/bundle");
+const folder = besides(place);
+const labPlace = resolve("dist/lab");
 const lightDiscord = resolve("scripts/light-discord.js");
 /**
  * Large, and each needed by one channel: files of their own, loaded when they are asked for. What they bring along, and
@@ -91,15 +94,16 @@ const common = {
 };
 
 // The crash lab, for `nanogate selftest`: nobody else should load it.
-await rm("dist/lab", { recursive: true, force: true });
+await rm(besides(labPlace), { recursive: true, force: true });
 const lab = await build({
   ...common,
   entryPoints: ["test/lab/lab.ts"],
-  outfile: "dist/lab/lab.cjs",
+  outfile: join(besides(labPlace), "lab.cjs"),
   external: ["@photostructure/sqlite"],
   define: { "import.meta.url": "labUrl" },
   banner: { js: 'const labUrl = require("node:url").pathToFileURL(__filename).href;' },
 });
+putInPlace(labPlace);
 
 await rm(folder, { recursive: true, force: true });
 const inputs = Object.keys(lab.metafile.inputs);
@@ -130,6 +134,7 @@ for (const day of ["gateway", "answer"]) {
   const { status, stderr } = spawnSync(process.execPath, ["scripts/warm.js", folder, day], { env, encoding: "utf8" });
   if (status !== 0) throw new Error(`The bundle could not be tried out:\n${stderr}`);
 }
+putInPlace(place);
 
 /** A function of what a module is given, as bin/nanogate.js calls it. */
 async function bundle(name, options) {
