@@ -28,7 +28,7 @@ export async function addGatewayCommands(
     .option("-y, --yes", "ask nothing; what is not said stays as it is")
     .action(async (_, self: Command) => {
       const { init: run } = await import("./init.js");
-      await run(self.optsWithGlobals(), terminal);
+      end(await run(self.optsWithGlobals(), terminal));
     });
   // Each channel has its flags; nobody else should wait until the channels are loaded.
   if (args.includes("init")) {

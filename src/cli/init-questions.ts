@@ -1,4 +1,7 @@
-/** What `nanogate init` asks, one thing after another; what a flag has answered is not asked. A wrong key is asked for again. */
+/**
+ * What `nanogate init` asks, one thing after another; what a flag has answered is not asked, and what is there already is
+ * kept by an empty answer. A wrong key is asked for again.
+ */
 import type { BotAccess } from "../channels/channel.js";
 import { providerSpecs } from "../providers/provider-table.js";
 import { type Fetch, Unreachable } from "../util/ask-server.js";
@@ -6,6 +9,7 @@ import { UserError } from "../util/errors.js";
 import { isAddress } from "../util/settings.js";
 import type { Answers, ChannelAnswers, Checks, ModelAnswers } from "./init.js";
 import { type Connectable, connectable } from "./init-channels.js";
+import type { Present } from "./init-present.js";
 import type { Choice, Prompts } from "./prompts.js";
 
 const providers: readonly Choice[] = [
@@ -15,42 +19,75 @@ const providers: readonly Choice[] = [
   { value: "gemini", label: "Google", hint: "Gemini" },
   { value: "deepseek", label: "DeepSeek" },
   { value: "custom", label: "Another one", hint: "anything that speaks OpenAI's protocol" },
-  { value: "demo", label: "None for now", hint: "a model on this machine if there is one, else a demo" },
 ];
+/** Of whoever nothing is set up for. */
+const nobody: Choice = {
+  value: "demo",
+  label: "None for now",
+  hint: "a model on this machine if there is one, else a demo",
+};
+const demoInstead: Choice = { value: "demo", label: "The built-in demo", hint: "the key stays where it is" };
+const keep = "keep";
 const waitForOwnerMs = 120_000;
 
-export async function askEverything(given: Answers, check: Checks, prompts: Prompts, fetch: Fetch): Promise<Answers> {
-  const model = await askModel(given, check, prompts);
+export async function askEverything(
+  given: Answers,
+  present: Present,
+  check: Checks,
+  prompts: Prompts,
+  fetch: Fetch,
+): Promise<Answers> {
+  const model = await askModel(given, present, check, prompts);
   const channels: Record<string, ChannelAnswers> = { ...given.channels };
   for (const one of connectable) {
     const known = channels[one.name] ?? {};
-    const answers = { ...known, ...(await askChannel(one, known, check, prompts, fetch)) };
+    const answers = { ...known, ...(await askChannel(one, known, present, check, prompts, fetch)) };
     if (Object.keys(answers).length > 0) channels[one.name] = answers;
   }
   return { ...given, ...model, channels };
 }
 
-async function askModel(given: ModelAnswers, check: Checks, prompts: Prompts): Promise<ModelAnswers> {
-  const provider = given.provider ?? (await prompts.choose("Whose model should answer?", providers));
+async function askModel(given: ModelAnswers, present: Present, check: Checks, prompts: Prompts): Promise<ModelAnswers> {
+  const provider = given.provider ?? (await prompts.choose("Whose model should answer?", choicesBeside(present)));
+  if (provider === keep) return {};
   if (provider === "demo") return { provider };
-  const spec = providerSpecs.find(({ name }) => name === provider);
-  const apiBase = given.apiBase ?? (provider === "custom" ? await askAddress(prompts) : undefined);
+  const { settings, hasKey } = present.of(provider);
+  const apiBase = given.apiBase ?? (provider === "custom" ? await askAddress(prompts, settings.apiBase) : undefined);
   const place = apiBase === undefined ? {} : { apiBase };
   const key = await proven({
     given: given.apiKey,
-    ask: () => prompts.secret(`The key of ${provider} (empty: none)`),
+    ask: () => prompts.secret(`The key of ${provider} ${emptyMeans(hasKey, "none")}`),
     check: (apiKey) => check.model({ provider, apiKey, ...place, ...(given.model && { model: given.model }) }),
     good: (name) => `${name} accepts the key.`,
     prompts,
   });
-  const usual = spec?.defaultModel;
-  const model = given.model ?? ((await prompts.text("Which model?", usual)) || usual);
+  const model = given.model ?? (await askWhich(provider, present, prompts));
   return { provider, ...place, ...(key && { apiKey: key }), ...(model && { model }) };
 }
 
-async function askAddress(prompts: Prompts): Promise<string> {
+const emptyMeans = (isPresent: boolean, otherwise: string): string =>
+  isPresent ? "(empty keeps the present one)" : `(empty: ${otherwise})`;
+
+function choicesBeside({ provider, model }: Present): readonly Choice[] {
+  if (provider === undefined && model === undefined) return [...providers, nobody];
+  const hint = [provider, model].filter(Boolean).join(", ");
+  return [{ value: keep, label: "The present one", hint }, ...providers, demoInstead];
+}
+
+/** Undefined: the one it has. */
+async function askWhich(provider: string, present: Present, prompts: Prompts): Promise<string | undefined> {
+  if (present.provider === provider && present.model !== undefined) {
+    return (await prompts.text(`Which model? (empty keeps ${present.model})`, present.model)) || undefined;
+  }
+  const usual = providerSpecs.find(({ name }) => name === provider)?.defaultModel;
+  return (await prompts.text("Which model?", usual)) || usual;
+}
+
+/** Undefined: where it is now. */
+async function askAddress(prompts: Prompts, now: string | null | undefined): Promise<string | undefined> {
   for (;;) {
-    const address = await prompts.text("Its address", "https://…/v1");
+    const address = await prompts.text(now ? `Its address (empty keeps ${now})` : "Its address", "https://…/v1");
+    if (address === "" && now) return undefined;
     if (isAddress(address)) return address;
     prompts.tell("bad", "That is no address: it begins with http:// or https://.");
   }
@@ -59,6 +96,7 @@ async function askAddress(prompts: Prompts): Promise<string> {
 async function askChannel(
   channel: Connectable,
   given: ChannelAnswers,
+  present: Present,
   check: Checks,
   prompts: Prompts,
   fetch: Fetch,
@@ -66,7 +104,7 @@ async function askChannel(
   const { title, token: what, people, firstSender } = channel.setup;
   const token = await proven({
     given: given.token,
-    ask: () => prompts.secret(`${title}: ${what} (empty: no ${title})`),
+    ask: () => prompts.secret(`${title}: ${what} ${emptyMeans(present.connected.has(channel.name), `no ${title}`)}`),
     check: (answer) => check.channel(channel, { ...given, token: answer }),
     good: (name) => `${title} knows the bot as ${name}.`,
     prompts,

@@ -15,9 +15,10 @@ import { UserError } from "../util/errors.js";
 import { isAddress } from "../util/settings.js";
 import { systemWorld } from "../world.js";
 import { type Connectable, connectable } from "./init-channels.js";
+import { type Present, presentIn } from "./init-present.js";
 import { askEverything } from "./init-questions.js";
 import { Cancelled, openPrompts, type Prompts } from "./prompts.js";
-import { styled, type Terminal } from "./terminal.js";
+import { exit, styled, type Terminal } from "./terminal.js";
 
 /** What was answered, by flag or by question. Absent: not asked, and left as it is. */
 export type Answers = ModelAnswers & { readonly channels: Readonly<Record<string, ChannelAnswers>> };
@@ -54,24 +55,31 @@ function given(options: InitOptions): Answers {
   const channels: Record<string, ChannelAnswers | undefined> = {};
   for (const { name } of connectable) {
     const [token, allow] = [options[`${name}Token`], options[`${name}Allow`]];
-    channels[name] = present({ token, allow, apiRoot: options[`${name}ApiRoot`] });
+    channels[name] = said({ token, allow, apiRoot: options[`${name}ApiRoot`] });
   }
-  return { ...present({ provider, apiKey, apiBase, model }), channels: present(channels) ?? {} };
+  return { ...said({ provider, apiKey, apiBase, model }), channels: said(channels) ?? {} };
 }
 
-export async function init(options: InitOptions, terminal: Terminal): Promise<void> {
+export async function init(options: InitOptions, terminal: Terminal): Promise<number> {
   const { env, fetch } = systemWorld();
   const mayAsk = process.stdin.isTTY && process.stdout.isTTY && options.yes !== true;
   const prompts = mayAsk ? await openPrompts() : undefined;
+  return setUp(options, { env, fetch, ...(prompts && { prompts }) }, terminal);
+}
+
+/** The exit code: whoever breaks it off has no home that is set up. */
+export async function setUp(options: InitOptions, world: InitWorld, terminal: Terminal): Promise<number> {
   try {
-    await setUp(options, { env, fetch, ...(prompts && { prompts }) }, terminal);
+    await answerAndWrite(options, world, terminal);
+    return exit.ok;
   } catch (error) {
     if (!(error instanceof Cancelled)) throw error;
     terminal.err("nanogate: nothing has been changed.\n");
+    return exit.failed;
   }
 }
 
-export async function setUp(options: InitOptions, world: InitWorld, terminal: Terminal): Promise<void> {
+async function answerAndWrite(options: InitOptions, world: InitWorld, terminal: Terminal): Promise<void> {
   const { prompts } = world;
   const flagged = given(options);
   if (!prompts && options.yes !== true && Object.keys({ ...flagged, ...flagged.channels }).length === 1) {
@@ -88,16 +96,16 @@ export async function setUp(options: InitOptions, world: InitWorld, terminal: Te
   }
   const home = await chooseHome(options, world);
   // Before anything is asked: a file that cannot be read, or is wrong already, will not be written either.
-  loadSettings(home, world.env);
+  const present = presentIn(loadSettings(home, world.env), world.env);
   const before = readJsonFile(join(home, "config.json")) ?? {};
-  const check = options.skipChecks === true ? noChecks : liveChecks(before, world);
-  const answers = prompts ? await askEverything(flagged, check, prompts, world.fetch) : flagged;
+  const check = options.skipChecks === true ? noChecks : liveChecks(before, present, world);
+  const answers = prompts ? await askEverything(flagged, present, check, prompts, world.fetch) : flagged;
   if (!prompts) {
     // What the questions check one by one.
     await check.model(answers);
     for (const one of connectable) await check.channel(one, answers.channels[one.name] ?? {});
   }
-  const path = await updateConfig(home, changesFor(answers));
+  const path = await updateConfig(home, changesFor(answers, present));
   loadSettings(home, world.env);
   terminal.out(nextSteps(terminal, home, path, answers));
 }
@@ -121,12 +129,12 @@ export type Checks = {
 
 const noChecks: Checks = { model: async () => undefined, channel: async () => undefined };
 
-function liveChecks(before: Tree, { env, fetch }: InitWorld): Checks {
+function liveChecks(before: Tree, { of }: Present, { env, fetch }: InitWorld): Checks {
   return {
     async model({ provider, apiKey, apiBase, model }) {
       if (provider === undefined || provider === "demo") return undefined;
       knownProvider(provider, apiBase);
-      const providers = { [camel(snake(provider))]: { apiKey, apiBase } };
+      const providers = { [camel(snake(provider))]: { ...of(provider).settings, ...said({ apiKey, apiBase }) } };
       return checkModel({ model: model ?? "", provider: snake(provider), providers }, env, fetch);
     },
     async channel({ name, setup }, { token, apiRoot }) {
@@ -149,24 +157,36 @@ function knownProvider(name: string, apiBase: string | undefined): void {
 }
 
 /** nanobot's shape, and only what was answered. Lists are of texts: a number among them voids the file for Python. */
-export function changesFor(answers: Answers): Tree {
-  const { provider, apiKey, apiBase, model, channels } = answers;
-  const name = provider === undefined || provider === "demo" ? undefined : snake(provider);
-  const usualModel = providerSpecs.find((spec) => spec.name === name)?.defaultModel;
-  const defaults = present({ provider: name, model: model ?? usualModel });
-  const access = present({ apiKey, apiBase });
-  const said = Object.entries(channels).map(([channel, its]) => [channel, channelChanges(its)]);
+function changesFor(answers: Answers, present: Present): Tree {
+  const { apiKey, apiBase, channels } = answers;
+  const provider = providerChange(answers, present);
+  const defaults = said({ provider, model: answers.model ?? usualModel(provider, present) });
+  const access = said({ apiKey, apiBase });
+  const changed = Object.entries(channels).map(([channel, its]) => [channel, channelChanges(its)]);
   return (
-    present({
+    said({
       agents: defaults && { defaults },
-      providers: access && { [camel(name ?? "custom")]: access },
-      channels: present(Object.fromEntries(said)),
+      providers: access && { [camel(provider ?? "custom")]: access },
+      channels: said(Object.fromEntries(changed)),
     }) ?? {}
   );
 }
 
+/** Where nobody is chosen a model of this machine or the demo answers anyway, and nanobot need not hear of it. */
+function providerChange({ provider }: Answers, present: Present): string | undefined {
+  if (provider === undefined) return undefined;
+  const isFree = present.provider === undefined && present.model === undefined;
+  return provider === "demo" && isFree ? undefined : snake(provider);
+}
+
+/** A provider that was chosen before goes on with the model it had. */
+function usualModel(provider: string | undefined, present: Present): string | undefined {
+  if (provider === present.provider && present.model !== undefined) return undefined;
+  return providerSpecs.find((spec) => spec.name === provider)?.defaultModel;
+}
+
 function channelChanges({ token, allow, apiRoot }: ChannelAnswers): Tree | undefined {
-  return present({
+  return said({
     enabled: token === undefined ? undefined : true,
     token,
     allowFrom: allow
@@ -178,9 +198,7 @@ function channelChanges({ token, allow, apiRoot }: ChannelAnswers): Tree | undef
 }
 
 /** Only what is there; nothing at all if that is nothing. */
-function present<Value>(
-  tree: Readonly<Record<string, Value | undefined>>,
-): Readonly<Record<string, Value>> | undefined {
+function said<Value>(tree: Readonly<Record<string, Value | undefined>>): Readonly<Record<string, Value>> | undefined {
   const entries = Object.entries(tree).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as const],
   );

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type InitOptions, setUp } from "../../src/cli/init.js";
-import type { Prompts } from "../../src/cli/prompts.js";
+import { Cancelled, type Choice, type Prompts } from "../../src/cli/prompts.js";
 import { UserError } from "../../src/util/errors.js";
 import { openFakeTelegram } from "../lab/fake-telegram.js";
 import { openFakeApi } from "../support/fake-api.js";
@@ -29,6 +29,8 @@ async function openTelegram() {
   return telegram;
 }
 
+const ctrlC = "\u0003";
+
 /** Runs the set-up with answers from a script. */
 async function ask(options: InitOptions, script: readonly (string | boolean)[]) {
   const answers = [...script];
@@ -37,10 +39,15 @@ async function ask(options: InitOptions, script: readonly (string | boolean)[]) 
   const next = <T>(question: string): Promise<T> => {
     asked.push(question);
     if (answers.length === 0) throw new Error(`nobody answers: ${question}`);
+    if (answers[0] === ctrlC) throw new Cancelled();
     return Promise.resolve(answers.shift() as T);
   };
+  const offered: Choice[] = [];
   const prompts: Prompts = {
-    choose: next,
+    choose: (question, choices) => {
+      offered.push(...choices);
+      return next(question);
+    },
     text: next,
     secret: next,
     confirm: next,
@@ -55,8 +62,8 @@ async function ask(options: InitOptions, script: readonly (string | boolean)[]) 
     errIsTerminal: false,
     columns: 80,
   };
-  await setUp(options, { env: {}, fetch, prompts }, terminal);
-  return { asked, told, out, left: answers };
+  const code = await setUp(options, { env: {}, fetch, prompts }, terminal);
+  return { code, offered, asked, told, out, left: answers };
 }
 
 describe("nanogate init with flags", () => {
@@ -181,6 +188,68 @@ describe("nanogate init with flags", () => {
   });
 });
 
+describe("nanogate init on a home that is set up", () => {
+  const before = {
+    agents: { defaults: { provider: "anthropic", model: "claude-mine" } },
+    providers: { anthropic: { apiKey: "sk-old" } },
+    channels: { telegram: { enabled: true, token: "42:old", allowFrom: ["1"] } },
+  };
+  const quietly = ["--yes", "--skip-checks"];
+
+  it("goes over to the demo when that is asked for", async () => {
+    const home = openHome(before);
+    expect((await runMain(["init", "--home", home, ...quietly, "--provider", "demo"])).code).toBe(0);
+    expect(config(home)).toEqual({ ...before, agents: { defaults: { provider: "demo", model: "claude-mine" } } });
+    const { out } = await runMain(["doctor", "--home", home, "--json"]);
+    expect(out).toContain("the built-in demo answers");
+  });
+
+  it("leaves the model as it is when only the key of its provider is new", async () => {
+    const home = openHome(before);
+    await runMain(["init", "--home", home, ...quietly, "--provider", "anthropic", "--api-key", "sk-new"]);
+    expect(config(home)).toEqual({ ...before, providers: { anthropic: { apiKey: "sk-new" } } });
+    await runMain(["init", "--home", home, ...quietly, "--provider", "openai", "--api-key", "k"]);
+    expect(config(home)).toMatchObject({ agents: { defaults: { provider: "openai", model: "gpt-5-mini" } } });
+  });
+
+  it("says what an empty answer keeps, and keeps it", async () => {
+    const home = openHome(before);
+    const { asked } = await ask({ home }, ["anthropic", "", "", "", ""]);
+    expect(asked.slice(1)).toEqual([
+      "The key of anthropic (empty keeps the present one)",
+      "Which model? (empty keeps claude-mine)",
+      expect.stringMatching(/^Telegram: .* \(empty keeps the present one\)$/),
+      expect.stringMatching(/^Discord: .* \(empty: no Discord\)$/),
+    ]);
+    expect(config(home)).toEqual(before);
+  });
+
+  it("offers the model that answers now, by its name", async () => {
+    const home = openHome(before);
+    const { offered } = await ask({ home }, ["keep", "", ""]);
+    expect(offered[0]).toEqual({ value: "keep", label: "The present one", hint: "anthropic, claude-mine" });
+    expect(config(home)).toEqual(before);
+  });
+
+  it("keeps the address of a server of one's own, and tries a new key there", async () => {
+    const api = await openApi();
+    const custom = { apiKey: "old", apiBase: `${api}/v1` };
+    const home = openHome({ agents: { defaults: { provider: "custom", model: "m" } }, providers: { custom } });
+    const { told } = await ask({ home }, ["custom", "", "bad", "good", "", "", ""]);
+    expect(told.map((line) => line.slice(0, 35))).toEqual([
+      "bad: custom does not accept this ke",
+      "good: custom accepts the key.",
+    ]);
+    expect(config(home)).toMatchObject({ providers: { custom: { ...custom, apiKey: "good" } } });
+  });
+
+  it("changes nothing when it is broken off, and does not call that a success", async () => {
+    const home = openHome(before);
+    const { code } = await ask({ home }, ["openai", ctrlC]);
+    expect({ code, config: config(home) }).toEqual({ code: 1, config: before });
+  });
+});
+
 describe("nanogate init with questions", () => {
   it("asks for model, channels and owner; a wrong token is asked for again", async () => {
     const [api, telegram, home] = [await openApi(), await openTelegram(), temporaryFolder()];
@@ -277,7 +346,7 @@ describe("nanogate init with questions", () => {
     const nanobot = join(home, ".nanobot");
     mkdirSync(nanobot);
     writeFileSync(join(nanobot, "config.json"), '{"agents": {"defaults": {"model": "x"}}}');
-    const used = await ask({ provider: "demo" }, [nanobot, "", ""]);
+    const used = await ask({}, [nanobot, "keep", "", ""]);
     expect(used.asked[0]).toContain("nanobot home");
     expect(config(nanobot)).toEqual({ agents: { defaults: { model: "x" } } });
     await ask({ provider: "demo" }, [join(home, ".nanogate"), "", ""]);
