@@ -1,4 +1,5 @@
 /** Questions in the terminal. */
+import { exit } from "./terminal.js";
 
 export type Choice = { readonly value: string; readonly label: string; readonly hint?: string };
 
@@ -43,11 +44,15 @@ export async function openPrompts(): Promise<Prompts> {
     },
     async during(what, work) {
       const spinner = clack.spinner();
+      // On Ctrl-C the spinner ends the process by itself, and calls that a success.
+      const brokenOff = (): void => void (process.exitCode = exit.failed);
+      process.once("exit", brokenOff);
       spinner.start(what);
       try {
         return await work;
       } finally {
         spinner.stop(what);
+        process.off("exit", brokenOff);
       }
     },
   };
