@@ -143,6 +143,51 @@ describe("the life of a message on a phone", () => {
   });
 });
 
+describe("the life of a message in a window of any width", () => {
+  /** Words that leave the view, stand in a column of a few letters, or run into those beside them. */
+  const squeezed = (page: Page): Promise<string[]> =>
+    page.getByRole("main").evaluate((main) => {
+      const edge = main.getBoundingClientRect();
+      const blockOf = (element: Element): Element =>
+        getComputedStyle(element).display.startsWith("inline") ? blockOf(element.parentElement ?? main) : element;
+      const texts = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
+      const range = document.createRange();
+      const wrong: string[] = [];
+      let last: { readonly block: Element; readonly box: DOMRect } | undefined;
+      while (texts.nextNode()) {
+        const text = texts.currentNode.textContent ?? "";
+        const block = blockOf(texts.currentNode.parentElement ?? main);
+        range.selectNodeContents(texts.currentNode);
+        const box = range.getBoundingClientRect();
+        // What ends in an ellipsis is cut on purpose.
+        if (text.trim() === "" || box.width === 0 || getComputedStyle(block).textOverflow === "ellipsis") continue;
+        const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
+        const isOut = box.left < edge.left || box.right > edge.right;
+        const beside = last?.block !== block && last?.box.top === box.top ? last.box : undefined;
+        const isTouched = beside && beside.left <= box.left && beside.right + 2 > box.left;
+        if (isOut || isTouched || lines > 1 + text.length / 12) wrong.push(text);
+        last = { block, box };
+      }
+      return wrong;
+    });
+
+  it("can be read", async () => {
+    const house = await openHouse();
+    house.model.script({ call: { name: "list_dir", input: { path: "." } } }, { say: ["done"] });
+    const id = "ae1a9bd5-95bb-40da-abf4-bed4c5b84c95";
+    const body = JSON.stringify({ session: "cli:direct", text: "list files", id });
+    await (await fetch(`${house.url}/api/turns`, { method: "POST", body })).text();
+    const page = await openPage(house);
+    await page.goto(`${house.url}/#/messages`);
+    await page.locator(".finder-item").click();
+    await expect.poll(() => page.locator(".timeline").textContent()).toMatch(new RegExp(`${id}.*finished`));
+    for (const width of [360, 760, 761, 800, 1000, 1100, 1280, 1600]) {
+      await page.setViewportSize({ width, height: 700 });
+      expect(await squeezed(page), `${width} wide`).toEqual([]);
+    }
+  });
+});
+
 describe("a gateway with a token", () => {
   it("asks for it once, and says when it is the wrong one", async () => {
     const house = await openHouse({ gateway: { token: "the-right-token-of-this-house" } });
