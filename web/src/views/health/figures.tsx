@@ -20,12 +20,12 @@ export function Figures({ overview: { lanes, ledger } }: { readonly overview: Ov
       <Figure
         name="To be sent"
         value={count(ledger.unsent)}
-        note={ledger.unsent === 0 ? "all is delivered" : "tried again until it works"}
+        note={ledger.unsent === 0 ? "nothing waits" : "tried again until it works"}
       />
       <Figure
         name="Answered"
         value={count(answered)}
-        note={failed === 0 ? "none failed" : `${count(failed)} failed and told`}
+        note={failed === 0 ? "none failed" : <a href="#/messages?show=problems">{count(failed)} failed</a>}
       />
       <Figure
         name="Put aside"
