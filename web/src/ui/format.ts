@@ -49,13 +49,21 @@ export function fromNow(ms: number, now = Date.now()): string {
   return ms < now ? `${words} ago` : `in ${words}`;
 }
 
-/** A line of an answer without the marks that make it bold, code or a table. */
+/** An answer as one line, without the marks that make it bold, code, a list or a table. A star between numbers is none. */
 export const plainLine = (text: string): string =>
-  text
-    .replace(/```\w*/g, " ")
-    .replace(/[*`#|]+|^\s*[-+]\s|-{3,}:?/gm, " ")
+  unmarked(
+    text
+      .replace(/^\s*```.*$/gm, "")
+      .replace(/^[\s|:-]*-{3,}[\s|:-]*$/gm, "")
+      .replace(/^\s*\|.*\|\s*$/gm, (row) => row.replaceAll("|", " "))
+      .replace(/^\s*(?:#{1,6}|[-+*]|>)\s+/gm, ""),
+  )
     .replace(/\s+/g, " ")
     .trim();
+
+const marked = /(`+)([^`\n]+)\1|(?<![\w*])(\*{1,3})(?=[^\s*])(.+?)(?<=[^\s*])\3(?![\w*])/g;
+const unmarked = (text: string): string =>
+  text.replace(marked, (_, _ticks, code?: string, _stars?: string, words = "") => code ?? unmarked(words as string));
 
 export function bytes(value: number): string {
   if (value < 1024 * 1024) return `${Math.round(value / 1024)} kB`;
