@@ -76,8 +76,7 @@ function optionsOf(
     cursor: { y: false, drag: { x: false, y: false }, points: { show: !isBars } },
     legend: { show: isBars, live: true },
     scales: {
-      // Half a day to both sides, or the first and the last bar would be cut.
-      x: { time: true, ...(isBars && { range: (_, least, most) => [least - 43_200, most + 43_200] }) },
+      x: { time: true, range: isBars ? aroundDays : lastMinute },
       y: { range: (_, __, most) => [0, Math.max(most * 1.1, 1e-6)] },
     },
     axes: [
@@ -107,6 +106,14 @@ function optionsOf(
     ],
   };
 }
+
+/** Half a day to both sides, or the first and the last bar would be cut. */
+const aroundDays: uPlot.Range.Function = (_, least, most) => [least - 43_200, most + 43_200];
+/** At least a minute. uPlot says that a single moment lasts a day, so the times themselves are asked. */
+const lastMinute: uPlot.Range.Function = ({ data: [times] }) => {
+  const most = times.at(-1) ?? 0;
+  return [Math.min(times[0] ?? 0, most - 60), most];
+};
 
 const bars = (): uPlot.Series.PathBuilder =>
   uPlot.paths.bars?.({ size: [0.7, 26], radius: 0.15 }) as uPlot.Series.PathBuilder;
