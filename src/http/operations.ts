@@ -113,6 +113,7 @@ export const operations: readonly Operation[] = [
       before: "Up to and without this row; absent: the newest",
       limit: "100, at most 500",
       raw: "1: the lines, too",
+      empty: "1: a conversation that is not there has no rows, and is no 404",
     },
     answer: json(schemas.rowPage),
     refusals: refused(404),

@@ -31,7 +31,8 @@ export function addSessionRoutes(app: DoorApp, { conversations, log }: SessionPa
       limit: numberIn(context, "limit", { otherwise: 100, most: 500 }),
       raw: context.req.query("raw") === "1",
     });
-    return found ? context.json(found) : unknown(context, key);
+    if (found) return context.json(found);
+    return context.req.query("empty") === "1" ? context.json({ total: 0, from: 0, rows: [] }) : unknown(context, key);
   });
 
   app.get("/api/sessions/:key/verify", async (context) => {

@@ -50,6 +50,13 @@ describe("GET /api/sessions/:key/rows", () => {
     expect(await rows({ before: 0 })).toEqual([0]);
     expect(await rows({ before: 99, limit: 1 })).toEqual([9, "row 9"]);
   });
+
+  it("of a conversation that is not there is a 404, or empty for whoever says so", async () => {
+    const { client, url } = await openSessionsDoor([]);
+    expect((await fetch(`${url}/api/sessions/web%3Anew/rows`)).status).toBe(404);
+    const page = await client.get("GET /api/sessions/{key}/rows", { key: "web:new" }, { query: { empty: 1 } });
+    expect(page).toEqual({ total: 0, from: 0, rows: [] });
+  });
 });
 
 describe("GET /api/sessions/:key/export", () => {

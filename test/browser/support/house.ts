@@ -61,8 +61,8 @@ export async function openPage(house: House, options: BrowserContextOptions = {}
   const complaints: string[] = [];
   page.on("pageerror", (error) => void complaints.push(String(error)));
   page.on("console", (message) => {
-    // A gateway that is away is part of some tests; so is a conversation that has not begun.
-    const isNetwork = /Failed to load resource|ERR_|net::/.test(message.text());
+    // A gateway that is away is part of some tests. Asking for what is not there is a mistake.
+    const isNetwork = /Failed to load resource(?!.*404)|ERR_|net::/.test(message.text());
     if (message.type() === "error" && !isNetwork) complaints.push(message.text());
   });
   page.on("request", (request) => {

@@ -3,7 +3,6 @@ import { describe, expect, it, vi } from "vitest";
 import type { RowPage } from "../../../src/http/api.js";
 import type { Row } from "../../../src/message.js";
 import type { Api } from "../../../web/src/api/client.js";
-import { Problem } from "../../../web/src/api/problem.js";
 import { createRows } from "../../../web/src/transcript/rows.js";
 
 /** A session of a gateway, and what it was asked for. */
@@ -34,8 +33,8 @@ describe("rows", () => {
     rows.want({ from: 50_010, to: 50_030 });
     await vi.waitFor(() => expect(rows.row(50_020)).toEqual({ role: "user", content: "50020" }));
     expect(session.asked).toEqual([
-      "api/sessions/telegram%3A-100%2F5/rows?limit=100",
-      "api/sessions/telegram%3A-100%2F5/rows?before=50100&limit=100",
+      "api/sessions/telegram%3A-100%2F5/rows?limit=100&empty=1",
+      "api/sessions/telegram%3A-100%2F5/rows?before=50100&limit=100&empty=1",
     ]);
   });
 
@@ -70,10 +69,7 @@ describe("rows", () => {
   });
 
   it("of a conversation that has not begun are none", async () => {
-    const get = async (): Promise<never> => {
-      throw new Problem("There is no conversation web:new.", { fix: "", status: 404 });
-    };
-    const rows = createRows({ api: { get } as unknown as Api, session: "web:new" });
+    const rows = createRows({ api: openSession([]).api, session: "web:new" });
     await rows.refresh();
     expect([rows.total.value, rows.problem.value]).toEqual([0, undefined]);
   });

@@ -3,7 +3,7 @@ import { type ReadonlySignal, signal } from "@preact/signals";
 import type { RowPage } from "../../../src/http/api.js";
 import type { Row, SessionKey } from "../../../src/message.js";
 import { type Api, pathOf } from "../api/client.js";
-import { Problem, problemOf } from "../api/problem.js";
+import { type Problem, problemOf } from "../api/problem.js";
 import type { Range } from "../list/window.js";
 import { type PagePlan, pageSize, pagesFor, tooFar } from "./pages.js";
 
@@ -42,14 +42,9 @@ export function createRows({ api, session, isRaw = false }: RowsParts): Rows {
   let era = 0;
 
   const ask = async (plan?: PagePlan): Promise<RowPage> => {
-    const asked = { before: plan?.before, limit: plan?.limit ?? pageSize, ...(isRaw && { raw: 1 }) };
-    try {
-      return await api.get<RowPage>(pathOf(`api/sessions/${encodeURIComponent(session)}/rows`, asked));
-    } catch (error) {
-      // Nothing has been said there yet.
-      if (error instanceof Problem && error.status === 404) return { total: 0, from: 0, rows: [] };
-      throw error;
-    }
+    // A conversation in which nothing has been said is no error, here.
+    const asked = { before: plan?.before, limit: plan?.limit ?? pageSize, ...(isRaw && { raw: 1 }), empty: 1 };
+    return api.get<RowPage>(pathOf(`api/sessions/${encodeURIComponent(session)}/rows`, asked));
   };
 
   const keep = (page: RowPage): void => {
