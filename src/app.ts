@@ -7,6 +7,7 @@ import { createMemory } from "./agent/memory.js";
 import { createMemoryFolders } from "./agent/memory-folders.js";
 import { readOwnFile } from "./agent/own-file.js";
 import { type PromptParts, systemPrompt } from "./agent/prompt.js";
+import { createProgramFinder } from "./agent/programs.js";
 import { activeSkills, loadSkills, skillSummary } from "./agent/skills.js";
 import { createSubagents } from "./agent/subagents.js";
 import { createTools, type ToolParts } from "./agent/tools/index.js";
@@ -97,8 +98,9 @@ export async function createApp({ settings, world, send, report, handles, jobs }
     toolCompaction: defaults.toolCompaction,
     maxTokens: defaults.maxTokens,
   };
+  const hasProgram = createProgramFinder(env["PATH"] ?? "");
   const skills = async () => {
-    const found = await loadSkills({ fence, builtIn: builtInSkills, env });
+    const found = await loadSkills({ fence, builtIn: builtInSkills, hasProgram, env });
     return { always: activeSkills(found), summary: skillSummary(found) };
   };
   const ownersFile = (name: string): Promise<string | undefined> =>

@@ -1,7 +1,8 @@
 /** Skills: folders with a SKILL.md that teach the model how to do something, listed in the prompt or pasted into it. */
-import { constants, readdirSync, readFileSync, type Stats, statSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
+import type { FindProgram } from "./programs.js";
 import type { Fence } from "./tools/fence.js";
 
 export type SkillParts = {
@@ -9,7 +10,8 @@ export type SkillParts = {
   readonly fence: Fence;
   /** The folder of skills that come with the program; one of the workspace hides one of the same name. */
   readonly builtIn?: string;
-  /** Names a skill may ask for, and PATH. */
+  readonly hasProgram: FindProgram;
+  /** Names a skill may ask for. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly disabled?: readonly string[];
 };
@@ -31,7 +33,8 @@ export type Skill = {
 const mostBytes = 256 * 1024;
 
 /** Those of the workspace first, each group sorted by name, so that the prompt is the same every time. */
-export async function loadSkills({ fence, builtIn, env, disabled = [] }: SkillParts): Promise<readonly Skill[]> {
+export async function loadSkills(parts: SkillParts): Promise<readonly Skill[]> {
+  const { fence, builtIn, disabled = [] } = parts;
   const own = join(fence.workspace, "skills");
   const skills = new Map<string, Skill>();
   const add = async (folder: string, read: (path: string) => Promise<string | undefined>): Promise<void> => {
@@ -39,7 +42,7 @@ export async function loadSkills({ fence, builtIn, env, disabled = [] }: SkillPa
       if (skills.has(name) || disabled.includes(name)) continue;
       const path = join(folder, name, "SKILL.md");
       const text = await read(path);
-      if (text !== undefined) skills.set(name, await readSkill(name, path, text, env));
+      if (text !== undefined) skills.set(name, readSkill(name, path, text, parts));
     }
   };
   await add(own, (path) => fence.read(path, readText).catch(() => undefined));
@@ -83,12 +86,14 @@ async function readText(file: FileHandle): Promise<string | undefined> {
   return bytesRead > mostBytes ? undefined : buffer.toString("utf8", 0, bytesRead).replaceAll("\r\n", "\n");
 }
 
-async function readSkill(name: string, path: string, text: string, env: SkillParts["env"]): Promise<Skill> {
+type Machine = Pick<SkillParts, "hasProgram" | "env">;
+
+function readSkill(name: string, path: string, text: string, { hasProgram, env }: Machine): Skill {
   const { fields, body } = frontMatter(text);
   const metadata = nanobotMetadata(fields.get("metadata") ?? "");
   const requires = isObject(metadata["requires"]) ? metadata["requires"] : {};
   const missing: string[] = [];
-  for (const bin of strings(requires["bins"])) if (!isOnPath(bin, env["PATH"] ?? "")) missing.push(`CLI: ${bin}`);
+  for (const bin of strings(requires["bins"])) if (!hasProgram(bin)) missing.push(`CLI: ${bin}`);
   for (const key of strings(requires["env"])) if (!env[key]) missing.push(`ENV: ${key}`);
   return {
     name,
@@ -122,6 +127,7 @@ function frontMatter(text: string): { fields: ReadonlyMap<string, string>; body:
 }
 
 function nanobotMetadata(json: string): Readonly<Record<string, unknown>> {
+  if (json === "") return {};
   try {
     const all: unknown = JSON.parse(json);
     if (!isObject(all)) return {};
@@ -131,26 +137,6 @@ function nanobotMetadata(json: string): Readonly<Record<string, unknown>> {
     return {};
   }
 }
-
-/** Asked at every turn, and answered by the system's cache: a trip to another thread for each folder would cost more. */
-function isOnPath(program: string, path: string): boolean {
-  if (program === "" || /[/\\]/.test(program)) return false;
-  return path.split(delimiter).some((folder) => folder !== "" && isExecutable(lookAt(join(folder, program))));
-}
-
-/** What this user may not see is not there for him: other people's folders stand on many a PATH. */
-function lookAt(path: string): Stats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
-}
-
-const isExecutable = (found: Stats | undefined): boolean =>
-  found !== undefined &&
-  found.isFile() &&
-  (found.mode & (constants.S_IXUSR | constants.S_IXGRP | constants.S_IXOTH)) !== 0;
 
 /** In nanobot even `always: false` means always, being a text that is not empty; nobody who writes it wants that. */
 const isTrue = (value: unknown): boolean =>

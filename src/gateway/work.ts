@@ -218,15 +218,16 @@ export function createWork(parts: WorkParts) {
   const showTyping = ({ from: to, quiet }: Item["message"]): (() => void) => {
     const channel = channels.get(to.channel);
     if (!channel?.typing || quiet) return () => {};
-    const abort = new AbortController();
+    let shown: AbortController | undefined;
     const show = (): void => {
-      channel.typing?.(to, abort.signal).catch(() => {});
+      shown ??= new AbortController();
+      channel.typing?.(to, shown.signal).catch(() => {});
       timer = setTimeout(show, typingEveryMs);
     };
     let timer = setTimeout(show, typingAfterMs);
     return () => {
       clearTimeout(timer);
-      abort.abort();
+      shown?.abort();
     };
   };
 

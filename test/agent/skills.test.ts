@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { createProgramFinder } from "../../src/agent/programs.js";
 import { activeSkills, loadSkills, skillSummary } from "../../src/agent/skills.js";
 import { createFence } from "../../src/agent/tools/fence.js";
 
@@ -21,7 +22,13 @@ function openSkills(own: Readonly<Record<string, string>>, builtIn: Readonly<Rec
   put(join(home, "built-in"), builtIn);
   const fence = createFence({ workspace, userHome: home, forbidden: [join(home, "config.json")] });
   const load = (env: Readonly<Record<string, string>> = {}) =>
-    loadSkills({ fence, builtIn: join(home, "built-in"), env, disabled: ["off"] });
+    loadSkills({
+      fence,
+      builtIn: join(home, "built-in"),
+      hasProgram: createProgramFinder(env["PATH"] ?? ""),
+      env,
+      disabled: ["off"],
+    });
   return { home, workspace, load };
 }
 
@@ -130,7 +137,7 @@ describe("the skills that come with the program", () => {
     const { home, workspace } = openSkills({});
     const fence = createFence({ workspace, userHome: home, forbidden: [] });
     const builtIn = join(import.meta.dirname, "../../workspace/skills");
-    const skills = await loadSkills({ fence, builtIn, env: { PATH: "" } });
+    const skills = await loadSkills({ fence, builtIn, hasProgram: () => false, env: {} });
     expect(skills.map(({ name, always, missing }) => ({ name, always, missing }))).toEqual([
       { name: "cron", always: false, missing: [] },
       { name: "memory", always: true, missing: [] },
