@@ -2,10 +2,10 @@
 // Hands argv to src/cli, as bundled and compiled by scripts/bundle.js.
 const { readFileSync } = require("node:fs");
 const { createRequire } = require("node:module");
-const { join } = require("node:path");
+const path = require("node:path");
 const { Script } = require("node:vm");
 
-const folder = join(__dirname, "..", "dist", "bundle");
+const folder = path.join(__dirname, "..", "dist", "bundle");
 // What a gateway runs is not what a first answer needs.
 const cacheName = process.argv[2] === "gateway" ? "gateway.cache" : "cache";
 const loaded = new Map();
@@ -18,7 +18,7 @@ void load("./main.cjs")
 function load(name) {
   const known = loaded.get(name);
   if (known) return known.exports;
-  const file = join(folder, name);
+  const file = path.join(folder, name);
   // The bundle is pure ASCII, and read fastest this way.
   const script = new Script(readFileSync(file, "latin1"), { filename: file, cachedData: cache(file) });
   const bundle = { exports: {} };
