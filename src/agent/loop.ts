@@ -128,6 +128,9 @@ export async function runLoop({ model, tools, settings }: LoopParts, turn: Turn)
 /** The result of a tool that was running when the process died: it is never run a second time behind one's back. */
 const interrupted = "Error: Task interrupted before this tool finished.";
 
+/** Does a tool's row say that nobody knows how far the tool came? */
+export const isInterrupted = ({ content }: Row): boolean => content === interrupted;
+
 async function toolResult(tools: readonly Tool[], call: ToolCall, turn: Turn): Promise<string> {
   await turn.starting?.(call);
   return orAborted(runTool(tools, call, turn.context), turn.context.signal);

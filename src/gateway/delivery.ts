@@ -118,7 +118,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
   };
 
   const record = (part: Part, change: PartChange): Promise<boolean> =>
-    persist(`What became of message ${part.id}`, () => outbox.change(part, change));
+    persist(`What became of ${nameOf(part)}`, () => outbox.change(part, change));
 
   const sendOne = async (part: Part): Promise<void> => {
     const { message } = part;
@@ -140,7 +140,11 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     } catch (error) {
       if (stopped.signal.aborted) return;
       change = afterFailure(part, error, Math.min(Math.max(0, now() - startedAt), longestTryMs));
-      log.warn(`${keyOf(message.to)}: message ${part.id} was not sent: ${reasonOf(error)}`);
+      const { answers } = part;
+      log.warn(
+        `${keyOf(message.to)}: ${nameOf(part)} was not sent: ${reasonOf(error)}`,
+        answers && { trace: answers.trace },
+      );
     }
     await record(part, change);
     if (change.kind === "sent") await parts.arrived?.(message);
@@ -201,6 +205,10 @@ export function createDelivery(parts: DeliveryParts): Delivery {
 }
 
 const nextLook = (): Promise<void> => new Promise((done) => setTimeout(done, 20));
+
+/** As people can look it up: by the message it answers, if it answers one. */
+const nameOf = ({ id, answers }: Part): string =>
+  answers ? `part ${answers.number} of the answer to message ${answers.trace}` : `message ${id} of the outbox`;
 
 /** The same at every try, and never that of another message: not even in a ledger that was begun anew. */
 const intentOf = ({ id, createdAt }: Part): string => `${id}-${createdAt}`;

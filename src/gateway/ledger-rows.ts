@@ -1,4 +1,5 @@
 /** What lies in the ledger's tables, as the rest of the program knows it, and what a trace says of it. */
+import { isInterrupted } from "../agent/loop.js";
 import { type Inbound, type Outbound, type SessionKey, shownText, type ToolCall } from "../message.js";
 import { parsePythonJson, pythonJson } from "../session/python-json.js";
 import type { FinishedTurn, Item, LedgerEntry, Outcome, Part, PartChange, Step } from "./ledger.js";
@@ -20,7 +21,10 @@ export const itemOf = (row: Row): Item => ({
 
 export const partOf = (row: Row): Part => ({
   id: Number(row["id"]),
-  item: row["item"] === null || row["item"] === undefined ? undefined : Number(row["item"]),
+  answers:
+    row["trace"] === null || row["trace"] === undefined
+      ? undefined
+      : { item: Number(row["item"]), trace: String(row["trace"]), number: Number(row["number"]) },
   message: read<Outbound>(row["message"]),
   attempts: Number(row["attempts"]),
   createdAt: Number(row["created_at"]),
@@ -45,9 +49,9 @@ export const entryOf = (row: Row): LedgerEntry => ({
 
 export const partEvents = { sending: "sending", sent: "sent", later: "not sent yet", never: "not sent" } as const;
 
-export function changeDetail({ id }: Part, change: PartChange): string {
-  if (change.kind === "sending") return `part ${id}`;
-  return `part ${id}${change.kind === "sent" ? ` as ${change.receipt}` : `: ${change.reason}`}`;
+export function changeDetail(number: number, change: PartChange): string {
+  if (change.kind === "sending") return `part ${number}`;
+  return `part ${number}${change.kind === "sent" ? ` as ${change.receipt}` : `: ${change.reason}`}`;
 }
 
 export function stepEvent(step: Step): [what: string, detail: string] {
@@ -55,7 +59,9 @@ export function stepEvent(step: Step): [what: string, detail: string] {
   if (step.kind === "asked") return ["files fetched", `${step.media.length} saved`];
   if (step.kind === "started") return ["tool started", step.name ?? step.call];
   const { role, name, tool_calls: calls } = step.now;
-  if (role === "tool") return ["tool finished", typeof name === "string" ? name : ""];
+  if (role === "tool") {
+    return [isInterrupted(step.now) ? "tool interrupted" : "tool finished", typeof name === "string" ? name : ""];
+  }
   const names = Array.isArray(calls) ? calls.map((call: ToolCall) => call.function?.name) : [];
   return ["model answered", names.length > 0 ? `calls ${names.join(", ")}` : ""];
 }

@@ -247,7 +247,9 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
       },
       async next(channel, chat) {
         const row = sql(
-          "SELECT * FROM outbox WHERE channel = ? AND chat = ? AND state IN ('held', 'pending', 'sending') ORDER BY id LIMIT 1",
+          `SELECT *, (SELECT trace FROM inbox WHERE id = outbox.item) AS trace,
+             (SELECT count(*) FROM outbox AS earlier WHERE earlier.item = outbox.item AND earlier.id <= outbox.id) AS number
+           FROM outbox WHERE channel = ? AND chat = ? AND state IN ('held', 'pending', 'sending') ORDER BY id LIMIT 1`,
         ).get(plain(channel), plain(chat));
         // What is held back until its turn is saved also holds back what comes after it: order within a chat is kept.
         return row === undefined || row["state"] === "held" ? undefined : partOf(row);
@@ -279,9 +281,10 @@ export async function openSqliteLedger({ file, now, reach, readOnly = false }: S
               part.id,
             );
           }
-          if (part.item === undefined) return true;
-          event(part.item, partEvents[change.kind], changeDetail(part, change));
-          if (change.kind === "sent" || change.kind === "never") settle(part.item);
+          if (!part.answers) return true;
+          const { item, number } = part.answers;
+          event(item, partEvents[change.kind], changeDetail(number, change));
+          if (change.kind === "sent" || change.kind === "never") settle(item);
           return true;
         });
       },

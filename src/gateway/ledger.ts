@@ -94,7 +94,8 @@ export type Journal = {
 /** One message on its way out. */
 export type Part = {
   readonly id: number;
-  readonly item: number | undefined;
+  /** What it answers, and the how-manieth it is of that; undefined: it belongs to no turn. */
+  readonly answers: { readonly item: number; readonly trace: string; readonly number: number } | undefined;
   readonly message: Outbound;
   readonly attempts: number;
   readonly createdAt: number;

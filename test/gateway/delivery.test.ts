@@ -23,6 +23,7 @@ async function openPost({ send, pace }: Options = {}) {
   const tries: number[] = [];
   const arrived: Outbound[] = [];
   const warnings: string[] = [];
+  const traces: unknown[] = [];
   const channel: Channel = {
     run: async () => {},
     split: (text) => [text],
@@ -39,11 +40,13 @@ async function openPost({ send, pace }: Options = {}) {
     channels: new Map([["fake", channel]]),
     now: time.now,
     sleep: time.sleep,
-    log: { warn: (message) => void warnings.push(message) },
+    log: { warn: (message, fields) => void (warnings.push(message), traces.push(fields?.["trace"])) },
     reach: () => {},
     arrived: async (message) => void arrived.push(message),
   });
   return {
+    ledger,
+    traces,
     outbox,
     delivery,
     time,
@@ -76,6 +79,27 @@ describe("delivery", () => {
     await post.time.pass(200_000);
     const pauses = post.tries.slice(1).map((at, index) => (at - (post.tries[index] ?? 0)) / 1000);
     expect(pauses.slice(0, 8)).toEqual([1, 2, 4, 8, 16, 30, 30, 30]);
+    await post.close();
+  });
+
+  it("warns with the trace of the message whose answer was not sent, and of none where there is none", async () => {
+    const post = await openPost({
+      send: () => {
+        throw new SendFailure("never", "blocked");
+      },
+    });
+    await post.say("ann", "good morning");
+    const from = { channel: "fake", chat: "ann" };
+    const item = await post.ledger.inbox.accept({ id: "1", from, sender: ["ann"], text: "hi", media: [] }, "fake:ann");
+    if (item === "repeat") throw new Error("it is new");
+    const messages = [{ kind: "text", to: from, text: "hello" } as const];
+    await post.ledger.journal.begin(item);
+    await post.ledger.journal.finish(item, { rows: [], messages, outcome: { kind: "answered" } });
+    await post.ledger.journal.appended(item);
+    post.delivery.wake(from);
+    await post.time.pass(0);
+    expect(post.traces).toEqual([undefined, item.trace]);
+    expect(post.warnings[1]).toBe(`fake:ann: part 1 of the answer to message ${item.trace} was not sent: blocked`);
     await post.close();
   });
 

@@ -388,6 +388,40 @@ export function describeLedger(name: string, bench: () => LedgerBench): void {
       await ledger.close();
     });
 
+    it("numbers the parts of each message from 1, whatever else was sent before", async () => {
+      const ledger = await bench().open();
+      await ledger.outbox.add([{ kind: "text", to: { channel: "fake", chat: "ann" }, text: "good morning" }]);
+      expect((await next(ledger)).answers).toBeUndefined();
+      await send(ledger);
+      for (const id of ["1", "2"]) {
+        const item = await accept(ledger, id);
+        await answer(ledger, item, turn(["a", "b"]));
+        expect((await next(ledger)).answers).toEqual({ item: item.id, trace: item.trace, number: 1 });
+        await send(ledger);
+        await send(ledger);
+        const events = (await ledger.reports.trace(id))?.events ?? [];
+        const parts = events.flatMap(({ what, detail }) => (what === "sending" ? [detail] : []));
+        expect(parts).toEqual(["part 1", "part 2"]);
+      }
+      await ledger.close();
+    });
+
+    it("tells a tool that was interrupted by a crash from one that has finished", async () => {
+      const ledger = await bench().open();
+      const item = await accept(ledger, "1");
+      await begin(ledger, item);
+      for (const content of ["42", "Error: Task interrupted before this tool finished."]) {
+        const row = { role: "tool", tool_call_id: "c", name: "exec", content };
+        await ledger.journal.keep(item, { kind: "row", now: row, stored: row });
+      }
+      const events = (await ledger.reports.trace("1"))?.events ?? [];
+      expect(events.slice(-2).map(({ what, detail }) => [what, detail])).toEqual([
+        ["tool finished", "exec"],
+        ["tool interrupted", "exec"],
+      ]);
+      await ledger.close();
+    });
+
     it("sees problems apart from the rest, the newest first", async () => {
       const ledger = await bench().open();
       await answer(ledger, await accept(ledger, "fine"), turn([]));

@@ -68,7 +68,7 @@ describe(`${many} chats leave nothing behind`, () => {
       const to = { channel: "fake", chat };
       const message = { kind: "text", to, text: "hi" } as const;
       const state = { attempts: 0, createdAt: 0, nextAt: 0, waitMs: 0, triedMs: 0, mayRepeat: false };
-      waiting.set(chat, { id: id++, item: undefined, message, ...state });
+      waiting.set(chat, { id: id++, answers: undefined, message, ...state });
       delivery.wake(to);
     };
     const tellAll = async (count: number): Promise<void> => {

@@ -28,7 +28,8 @@ describe("the stages of a message", () => {
       events("tool started", "tool finished", "tool started", "tool finished"),
     );
     expect(stages.find(({ name }) => name === "tools")?.times).toBe(2);
-    expect(stageOf({ at: 0, what: "tool finished", detail: "" })).toBe("tools");
+    for (const what of ["tool finished", "tool interrupted"])
+      expect(stageOf({ at: 0, what, detail: "" })).toBe("tools");
   });
 
   it("are called as in the terminal", () => {

@@ -19,7 +19,7 @@ const signs: readonly (readonly [StageName, RegExp])[] = [
 
 /** The stage an event belongs to, if it belongs to one. */
 export const stageOf = ({ what }: TraceEvent): StageName | undefined =>
-  what === "tool finished" ? "tools" : signs.findLast(([, sign]) => sign.test(what))?.[0];
+  /^tool (?:finished|interrupted)/.test(what) ? "tools" : signs.findLast(([, sign]) => sign.test(what))?.[0];
 
 export function stagesOf({ outcome }: Pick<LedgerEntry, "outcome">, events: readonly TraceEvent[]): Stage[] {
   const counts = signs.map(([, sign]) => events.filter(({ what }) => sign.test(what)).length);
