@@ -5,21 +5,43 @@ import { addressOf } from "../app/running.js";
 import { findHome } from "../config/home.js";
 import { loadSettings } from "../config/load.js";
 import { reasonOf } from "../util/errors.js";
-import { systemWorld } from "../world.js";
+import { type Log, systemWorld } from "../world.js";
+import { failureOf } from "./failure.js";
 import { createLog } from "./log.js";
 import { exit, styled, type Terminal } from "./terminal.js";
 
 export async function runGateway(self: Command, terminal: Terminal): Promise<number> {
+  const { home } = self.optsWithGlobals<{ home?: string }>();
+  const logging = createLog(terminal);
   const stop = new AbortController();
   const onSignal = (name: string): void => {
     if (stop.signal.aborted) process.exit(exit.failed);
-    terminal.err(`\nnanogate: ${name}: finishing what is under way (again ends at once)\n`);
+    const words = `${name}: finishing what is under way (again ends at once)`;
+    if (terminal.errIsTerminal) terminal.err(`\nnanogate: ${words}\n`);
+    else void logging.then((log) => log.info?.(words));
     stop.abort();
   };
-  for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => onSignal(name));
-  const { home } = self.optsWithGlobals<{ home?: string }>();
-  const settings = loadSettings(findHome(home, process.env), process.env);
-  const log = await createLog(terminal);
+  // A terminal that is closed is no reason to end less politely.
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => onSignal(name));
+  const log = await logging;
+  try {
+    await serve(findHome(home, process.env), stop.signal, log, terminal);
+  } catch (error) {
+    const failure = failureOf(error);
+    // Who reads what is no terminal reads lines of the log.
+    if (!failure || terminal.errIsTerminal) throw error;
+    log.warn(failure.message, { fix: failure.fix });
+    return failure.code;
+  }
+  // Everything is written and said, and every connection closed. What nobody can break off (the system looking up a name
+  // while the network is down, for half a minute) must not keep the process.
+  setTimeout(() => process.exit(exit.ok), 1000).unref();
+  return exit.ok;
+}
+
+/** Until the signal aborts. */
+async function serve(home: string, signal: AbortSignal, log: Log, terminal: Terminal): Promise<void> {
+  const settings = loadSettings(home, process.env);
   // All that was accepted is in the ledger; what is in memory cannot be trusted any more.
   process.on("uncaughtException", (error) => {
     log.warn(`A fault of the program itself: ${reasonOf(error)}. Whoever looks after it should start it again.`, {
@@ -29,16 +51,14 @@ export async function runGateway(self: Command, terminal: Terminal): Promise<num
   });
   const reach = await labFailpoints(process.env);
   const gateway = await createGatewayApp({ settings, world: systemWorld(log), ...(reach && { reach }) });
-  if (gateway.notice !== undefined) terminal.err(`nanogate: ${gateway.notice}\n`);
-  await gateway.run(stop.signal, {
-    started: (port) =>
-      terminal.out(greeting(terminal, gateway, settings.home, addressOf({ ...settings.gateway, port }))),
+  if (gateway.notice !== undefined) {
+    if (terminal.errIsTerminal) terminal.err(`nanogate: ${gateway.notice}\n`);
+    else log.info?.(gateway.notice);
+  }
+  await gateway.run(signal, {
+    started: (port) => terminal.out(greeting(terminal, gateway, home, addressOf({ ...settings.gateway, port }))),
     ready: () => log.info?.("ready", { channels: gateway.channels }),
   });
-  // Everything is written and said, and every connection closed. What nobody can break off (the system looking up a name
-  // while the network is down, for half a minute) must not keep the process.
-  setTimeout(() => process.exit(exit.ok), 1000).unref();
-  return exit.ok;
 }
 
 type Greeted = {
@@ -61,7 +81,7 @@ function greeting(
     `${styled(terminal, "bold", "nanogate")} is running: ${modelName}; ${on}.`,
     `  home    ${home}`,
     `  page    ${address}/`,
-    `  health  ${address}/readyz`,
+    `  health  ${address}/healthz`,
     ...(tokenFile === undefined ? [] : [`  token   ${tokenFile} (needed to come in; keep it to yourself)`]),
     "",
     `  ${command("chat")}talk to it in the terminal`,

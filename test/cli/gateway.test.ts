@@ -36,6 +36,39 @@ describe("nanogate gateway", () => {
     expect(existsSync(join(gateway.home, "state", "gateway.json"))).toBe(false);
   });
 
+  it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("ends politely by %s", async (signal) => {
+    const gateway = await openGateway({});
+    expect((await gateway.stop(signal)).code).toBe(0);
+    expect(existsSync(join(gateway.home, "state", "gateway.json"))).toBe(false);
+  });
+
+  it("speaks in lines of JSON where nobody looks on, of its model, of its end and of what stops it", async () => {
+    const home = openHome({ gateway: { port: 0 } });
+    const gateway = await openGateway({}, home);
+    const second = await runProgram(["gateway"], { home });
+    const { err } = await gateway.stop();
+    const lines = [err, second.err].map((text) =>
+      text
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line) as { msg: string; fix?: string }),
+    );
+    expect(lines[0]?.map(({ msg }) => msg)).toEqual([
+      expect.stringContaining("No key is configured"),
+      "ready",
+      "SIGTERM: finishing what is under way (again ends at once)",
+    ]);
+    expect(lines[1]).toMatchObject([
+      { msg: expect.stringContaining("already running"), fix: expect.stringContaining("--home") },
+    ]);
+  });
+
+  it("says ready when it is, and not before", async () => {
+    const { out } = await (await openGateway({})).stop();
+    expect(out).toContain("/healthz");
+    expect(out).not.toContain("ready");
+  });
+
   it("that is told to stop before it has begun ends politely too", async () => {
     const home = openHome({ agents: demo, gateway: { port: 0 } });
     const seen = join(home, "begun.txt");

@@ -24,8 +24,8 @@ export async function openGateway(
     home,
     pid,
     get: async (path: string): Promise<number> => (await fetch(`http://127.0.0.1:${port}${path}`)).status,
-    stop: (): Promise<Printed> => {
-      child?.kill("SIGTERM");
+    stop: (signal: NodeJS.Signals = "SIGTERM"): Promise<Printed> => {
+      child?.kill(signal);
       return exited;
     },
     kill: (): void => void child?.kill("SIGKILL"),
