@@ -3,14 +3,13 @@ import { openConversation } from "../app/conversation.js";
 import { findHome } from "../config/home.js";
 import { loadSettings } from "../config/load.js";
 import { ModelError } from "../providers/provider.js";
-import { UserError } from "../util/errors.js";
 import { systemWorld } from "../world.js";
-import { exit, type Terminal } from "./terminal.js";
+import { exit, type Terminal, WrongUse } from "./terminal.js";
 
 export type AskOptions = { readonly home?: string; readonly session: string; readonly json?: boolean };
 
 export async function askOnce(question: string, options: AskOptions, terminal: Terminal): Promise<number> {
-  if (question.trim() === "") throw new UserError("There is nothing to ask.", 'For instance: nanogate chat -m "hello"');
+  if (question.trim() === "") throw new WrongUse("There is nothing to ask.", 'For instance: nanogate chat -m "hello"');
   // In one-shot mode nanobot takes the session exactly as it is given.
   const { session } = options;
   const sent: string[] = [];

@@ -1,8 +1,8 @@
 /** `nanogate chat`: talk to the agent in the terminal, or ask one thing with -m or through a pipe. */
-import { isUtf8 } from "node:buffer";
 import type { Command } from "commander";
 import { UserError } from "../util/errors.js";
-import type { CommandParts } from "./terminal.js";
+import { readBeside, readPiped } from "./piped.js";
+import type { CommandParts, Terminal } from "./terminal.js";
 
 type Options = { home?: string; message?: string; session: string; json?: boolean; markdown: boolean };
 
@@ -10,7 +10,7 @@ export function addChatCommand(program: Command, { terminal, end }: CommandParts
   program
     .command("chat")
     .description("talk to the agent in the terminal")
-    .option("-m, --message <text>", "ask one thing and leave; also read from a pipe")
+    .option("-m, --message <text>", "ask one thing and leave; text from a pipe is the question, or stands behind it")
     .option("-s, --session <key>", "the conversation", "cli:direct")
     .option("--json", "print the answer as JSON")
     .option("--no-markdown", "print the answer as it comes")
@@ -22,7 +22,7 @@ export function addChatCommand(program: Command, { terminal, end }: CommandParts
         return end(await talk(options, terminal));
       }
       const { askOnce } = await import("./chat-once.js");
-      end(await askOnce(options.message ?? (await readAll(process.stdin)), options, terminal));
+      end(await askOnce(await questionFrom(options.message, terminal), options, terminal));
     });
 }
 
@@ -32,10 +32,10 @@ const noTerminal = (json: boolean | undefined): UserError =>
     'Ask with -m, or through a pipe: nanogate chat -m "hello"',
   );
 
-async function readAll(stream: NodeJS.ReadableStream): Promise<string> {
-  const parts: Buffer[] = [];
-  for await (const part of stream) parts.push(part as Buffer);
-  const all = Buffer.concat(parts);
-  if (isUtf8(all) && !all.includes(0)) return all.toString("utf8");
-  throw new UserError("What came through the pipe is not text.", "Send text, or name the file in your question.");
+/** The question, and behind it what it is about. */
+async function questionFrom(message: string | undefined, terminal: Terminal): Promise<string> {
+  if (message === undefined) return readPiped(process.stdin);
+  if (message.trim() === "") return "";
+  const about = process.stdin.isTTY ? "" : await readBeside(process.stdin, terminal);
+  return about.trim() === "" ? message : `${message}\n\n${about}`;
 }

@@ -1,4 +1,5 @@
-import { type ChildProcess, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import {
   chmodSync,
   closeSync,
@@ -152,8 +153,51 @@ describe("one question", () => {
   ])("with %s is refused", async (_, args, input) => {
     const home = openHome();
     const { code, out, err } = await runProgram(args, { home, ...(input !== undefined && { input }) });
-    expect([code, out]).toEqual([1, ""]);
+    expect([code, out]).toEqual([2, ""]);
     expect(err).toBe('nanogate: There is nothing to ask.\n  → For instance: nanogate chat -m "hello"\n');
+  });
+
+  it("may be about what comes through a pipe: the question first, then a blank line and the text", async () => {
+    const home = openHome();
+    const command = [process.execPath, program, "chat", "-m", "what is 6*7", "--home", home];
+    const run = (pipeline: string) => spawnSync("sh", ["-c", pipeline, ...command], { encoding: "utf8" });
+    // A pipe of a shell, one of a program, and a file.
+    expect(run('printf "one\ntwo\n" | "$0" "$@"').status).toBe(0);
+    await runProgram(["chat", "-m", "what is 6*7"], { home, input: "one\ntwo\n" });
+    writeFileSync(join(home, "text"), "one\ntwo\n");
+    expect(run(`"$0" "$@" < ${join(home, "text")}`).status).toBe(0);
+    const asked = contentsOf(home).filter((content) => content?.startsWith("what is 6*7\n"));
+    expect(asked).toEqual(Array.from({ length: 3 }, () => "what is 6*7\n\none\ntwo\n"));
+  });
+
+  it("does not wait for a program that left its end of the pipe open, nor for a closed stdin", async () => {
+    const home = openHome();
+    const child = spawn(process.execPath, [program, "chat", "-m", "what is 6*7", "--home", home], {
+      stdio: ["pipe", "pipe", "ignore"],
+    });
+    const [answer] = (await once(child.stdout, "data")) as [Buffer];
+    expect(String(answer)).toContain("42");
+    await once(child, "close");
+    const closed = spawnSync("sh", [
+      "-c",
+      '"$0" "$@" <&-',
+      process.execPath,
+      program,
+      "chat",
+      "-m",
+      "hi",
+      "--home",
+      home,
+    ]);
+    expect(closed.status).toBe(0);
+  });
+
+  it("waits for a pipe that takes its time, and says so", () => {
+    const home = openHome();
+    const command = [process.execPath, program, "chat", "-m", "what is 6*7", "--home", home];
+    const slow = spawnSync("sh", ["-c", '{ sleep 2; echo late; } | "$0" "$@"', ...command], { encoding: "utf8" });
+    expect(slow.stderr).toContain("Waiting for what comes through the pipe");
+    expect(contentsOf(home)[0]).toBe("what is 6*7\n\nlate\n");
   });
 
   it("of binary rubbish is refused, and nothing is stored", async () => {
