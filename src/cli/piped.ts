@@ -13,23 +13,24 @@ export async function readPiped(stream: NodeJS.ReadableStream): Promise<string> 
   throw new UserError("What came through the pipe is not text.", "Send text, or name the file in your question.");
 }
 
-/** After so long without a word people are told what is waited for; a program that only left its end open is not. */
-const patienceMs = 1500;
+/** After a moment without a word people are told what is waited for, and after a while it is waited for no longer. */
+const patienceMs = { socket: 100, moment: 1500, while: 10_000 };
 
 /**
- * What is piped besides a question; empty if nothing is. Who has written `|` or `<` is waited for. Programs that start
- * others often leave a socket open and send nothing: that is waited for a moment only.
+ * What is piped besides a question; empty if nothing is. Who has written `|` or `<` is waited for, but not for ever: programs
+ * that start others often leave a pipe open, or a socket, and send nothing.
  */
 export async function readBeside(stream: typeof process.stdin, terminal: Terminal): Promise<string> {
   const kind = kindOf(stream);
   if (kind === "nothing") return "";
-  const heard = await hearsWithin(stream, patienceMs);
-  if (!heard && kind === "socket") {
-    stream.destroy();
-    return "";
+  if (await hearsWithin(stream, kind === "socket" ? patienceMs.socket : patienceMs.moment)) return readPiped(stream);
+  if (kind === "pipe") {
+    terminal.err("nanogate: Waiting for what comes through the pipe …\n");
+    if (await hearsWithin(stream, patienceMs.while)) return readPiped(stream);
+    terminal.err("nanogate: Nothing came through the pipe; going on without it.\n");
   }
-  if (!heard) terminal.err("nanogate: Waiting for what comes through the pipe …\n");
-  return readPiped(stream);
+  stream.destroy();
+  return "";
 }
 
 function kindOf({ fd }: { readonly fd: number }): "pipe" | "socket" | "nothing" {

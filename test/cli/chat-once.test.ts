@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
@@ -192,11 +192,23 @@ describe("one question", () => {
     expect(closed.status).toBe(0);
   });
 
-  it("waits for a pipe that takes its time, and says so", () => {
+  it("waits for a pipe that takes its time, and says so", async () => {
     const home = openHome();
+    const pipe = join(home, "pipe");
+    execFileSync("mkfifo", [pipe]);
     const command = [process.execPath, program, "chat", "-m", "what is 6*7", "--home", home];
-    const slow = spawnSync("sh", ["-c", '{ sleep 2; echo late; } | "$0" "$@"', ...command], { encoding: "utf8" });
-    expect(slow.stderr).toContain("Waiting for what comes through the pipe");
+    const slow = spawn("sh", ["-c", 'cat "$0" | "$@"', pipe, ...command], { stdio: ["ignore", "ignore", "pipe"] });
+    const ended = once(slow, "close");
+    let told = "";
+    slow.stderr.on("data", (text: Buffer) => {
+      const before = told;
+      told += text.toString();
+      const isWaiting = (words: string): boolean => words.includes("Waiting for what comes through the pipe");
+      // Nothing is said before we have been waited for.
+      if (isWaiting(told) && !isWaiting(before)) writeFileSync(pipe, "late\n");
+    });
+    await ended;
+    expect(told).toContain("Waiting for what comes through the pipe");
     expect(contentsOf(home)[0]).toBe("what is 6*7\n\nlate\n");
   });
 
