@@ -22,7 +22,8 @@ describe.skipIf(!hasCurl)("docs/http.md", () => {
       const { stdout } = await promisify(execFile)("bash", ["-euc", script], { cwd: folder });
       said.push(stdout);
     }
-    expect(said[0]).toContain("391");
+    const [, shown = ""] = /^```json\n(.*?)^```$/ms.exec(text) ?? [];
+    expect(JSON.parse(said[0] ?? "")).toEqual(JSON.parse(shown));
     expect(said[1]).toContain('"type":"tool_call"');
     expect(said[2]).toContain("[DONE]");
     expect(said[3]).toMatch(/"kind":"finished"[^]*"platformId":"question-0001"/);
