@@ -39,7 +39,8 @@ export function openRemote(parts: ConversationParts, { running, status }: Runnin
     });
     if (!answer.ok) {
       const { error } = (await answer.json()) as { error?: string };
-      throw new UserError(`The gateway did not take it: ${error ?? answer.status}`, "Its log says more.");
+      const fix = answer.status < 500 ? "Ask something else, or in another way." : "Its log says more.";
+      throw new UserError(`The gateway did not take it: ${error ?? answer.status}`, fix);
     }
     for await (const told of eventsOf<Told>(answer)) on(told);
   };

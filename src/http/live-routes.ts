@@ -19,10 +19,13 @@ export type LiveParts = AskParts & {
   readonly log: Log;
 };
 
+const mostCharacters = 1_000_000;
+const tooLong = `The text is too long: it may have ${mostCharacters.toLocaleString("en")} characters.`;
+
 export const turnRequest = z.object({
   /** The conversation. */
   session: z.string().check(z.minLength(1), z.maxLength(500)),
-  text: z.string().check(z.maxLength(1_000_000)),
+  text: z.string().check(z.maxLength(mostCharacters)),
   /** Chosen by whoever asks, so that asking again after a broken connection is no second question. */
   id: z.optional(z.string().check(z.minLength(8), z.maxLength(100))),
   /** Pictures, as data URLs. */
@@ -33,7 +36,9 @@ export function addLiveRoutes(app: DoorApp, parts: LiveParts): void {
   const { live, conversations, localDoors, openStream, mediaOf, log } = parts;
 
   app.post("/api/turns", async (context) => {
-    const asked = z.safeParse(turnRequest, await context.req.json().catch(() => undefined));
+    const body: unknown = await context.req.json().catch(() => undefined);
+    const asked = z.safeParse(turnRequest, body);
+    if (isTooLong(body)) return context.json({ error: tooLong }, 400);
     if (!asked.success || (asked.data.text.trim() === "" && !asked.data.images?.length)) {
       return context.json({ error: "Send {session, text}, and nothing else but an id and images." }, 400);
     }
@@ -63,6 +68,11 @@ export function addLiveRoutes(app: DoorApp, parts: LiveParts): void {
     });
   });
 }
+
+const isTooLong = (body: unknown): boolean => {
+  const { text } = (body ?? {}) as { readonly text?: unknown };
+  return typeof text === "string" && text.length > mostCharacters;
+};
 
 /** Where an answer goes: to the conversation itself if nobody but us speaks there, else only to whoever asked. */
 function placeOf(session: string, localDoors: readonly string[]): Address {

@@ -45,6 +45,17 @@ describe("a question while a gateway runs", () => {
     await stop();
   });
 
+  it("that is too long for it is told so, and how long it may be", async () => {
+    const { home, stop } = await openGateway({});
+    const { code, err } = await runProgram(["chat"], { home, input: "x".repeat(1_000_001) });
+    expect(err).toBe(
+      "nanogate: The gateway did not take it: The text is too long: it may have 1,000,000 characters.\n" +
+        "  → Ask something else, or in another way.\n",
+    );
+    expect(code).toBe(1);
+    await stop();
+  });
+
   it("that fails says so, with 1 and the reason", async () => {
     const server = await openFakeOpenAi(...Array.from({ length: 4 }, () => fails(401, { message: "bad key" })));
     const home = openHome({ ...servedBy(server.url), gateway: { port: 0 } });
