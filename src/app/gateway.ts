@@ -17,7 +17,7 @@ import { createSplit } from "../gateway/work.js";
 import { createAuth } from "../http/auth.js";
 import { listen } from "../http/server.js";
 import { keyOf, type Outbound } from "../message.js";
-import { errorCode, reasonOf, UserError } from "../util/errors.js";
+import { UserError } from "../util/errors.js";
 import { takePlace } from "../util/single-process.js";
 import { findPackage } from "../util/package-root.js";
 import type { World } from "../world.js";
@@ -26,6 +26,7 @@ import { createCron } from "./cron.js";
 import { createHttpDoor } from "./http-door.js";
 import { openHttpKeys } from "./http-keys.js";
 import { openJobs } from "./jobs.js";
+import { cannotListen } from "./listening.js";
 import { createLocalChannel, localDoors } from "./local-channel.js";
 import { createOutgoing } from "./outgoing.js";
 import { announce } from "./running.js";
@@ -262,10 +263,3 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
     },
   };
 }
-
-const cannotListen = (cause: unknown, { host, port }: Settings["gateway"]): UserError =>
-  new UserError(
-    `The gateway cannot listen on ${host}:${port}: ${errorCode(cause) === "EADDRINUSE" ? "somebody else does" : reasonOf(cause)}.`,
-    "Set gateway.port to another number, or to 0 for any that is free.",
-    { cause },
-  );

@@ -3,6 +3,7 @@ import { rm, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { findChannel } from "../app/channels.js";
 import { checkModel } from "../app/check-model.js";
+import { tryToListen } from "../app/listening.js";
 import { askGateway } from "../app/running.js";
 import { hasSandbox } from "../agent/tools/sandbox.js";
 import { findHome, makeHome } from "../config/home.js";
@@ -73,7 +74,7 @@ export async function diagnose(home: string, world: DoctorWorld): Promise<Findin
     await writable(home, "state", join(home, "state")),
     ...(await ledgerCheck(home)),
     clock.finding(),
-    await gatewayCheck(home, world.fetch),
+    await gatewayCheck(settings, world.fetch),
   );
   return findings;
 }
@@ -188,9 +189,12 @@ async function ledgerCheck(home: string): Promise<Finding[]> {
   }
 }
 
-async function gatewayCheck(home: string, fetch: Fetch): Promise<Finding> {
+async function gatewayCheck({ home, gateway }: Settings, fetch: Fetch): Promise<Finding> {
   const found = await askGateway(home, fetch);
-  if (found.kind === "none") return ok("gateway", "not running");
+  if (found.kind === "none") {
+    const refusal = await tryToListen(gateway);
+    return refusal ? failure("gateway", refusal) : ok("gateway", "not running");
+  }
   if (found.kind === "mute") {
     const detail = `process ${found.running.pid} does not answer`;
     return { name: "gateway", state: "fail", detail, fix: "Look at its log, end it, and start it again." };

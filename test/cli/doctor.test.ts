@@ -1,4 +1,5 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { diagnose, type Finding } from "../../src/cli/doctor.js";
@@ -17,7 +18,8 @@ const channel = (name: string, settings: object) => ({
 
 describe("nanogate doctor", () => {
   it("is content with a fresh machine, and says what could be better", async () => {
-    const { code, out } = await runMain(["doctor", "--home", openHome()]);
+    const home = openHome({ agents: { defaults: { model: "demo" } }, gateway: { port: 0 } });
+    const { code, out } = await runMain(["doctor", "--home", home]);
     expect(code).toBe(0);
     expect(out).toMatch(/^ok +node +v/m);
     expect(out).toMatch(/^ok +workspace/m);
@@ -118,6 +120,25 @@ describe("nanogate doctor", () => {
     mkdirSync(join(home, "workspace"));
     chmodSync(join(home, "workspace"), 0o500);
     expect(states(await diagnose(home, world))["workspace"]).toBe("fail");
+  });
+
+  it("sees that somebody else has the gateway's port, and that there is no such host", async () => {
+    const other = createServer();
+    await new Promise<void>((listening) => other.listen(0, "127.0.0.1", listening));
+    onTestFinished(() => void other.close());
+    const { port } = other.address() as AddressInfo;
+    const find = async (gateway: object) =>
+      (await diagnose(openHome({ gateway }), world)).find(({ name }) => name === "gateway");
+    expect(await find({ port })).toMatchObject({
+      state: "fail",
+      detail: `The gateway cannot listen on 127.0.0.1:${port}: somebody else does.`,
+      fix: expect.stringContaining("gateway.port"),
+    });
+    expect(await find({ port, host: "192.0.2.1" })).toMatchObject({
+      state: "fail",
+      fix: expect.stringContaining("gateway.host"),
+    });
+    expect(await find({ port: 0 })).toMatchObject({ state: "ok" });
   });
 
   it("sees a ledger that is damaged, and says nothing of one that is not there", async () => {

@@ -186,6 +186,18 @@ describe("nanogate gateway", () => {
   });
 });
 
+describe("a gateway that cannot listen", () => {
+  it("because there is no such address is told to look at gateway.host", async () => {
+    // Kept for examples: no machine has it.
+    const home = openHome({ agents: demo, gateway: { port: 0, host: "192.0.2.1" } });
+    const { code, err } = await runProgram(["gateway"], { home });
+    expect(err).toContain("this machine has no such address");
+    expect(err).toContain("gateway.host");
+    expect(err).not.toContain("gateway.port");
+    expect(code).toBe(1);
+  });
+});
+
 describe("nanogate status", () => {
   it("says that no gateway runs, with 4", async () => {
     const { code, err } = await runMain(["status", "--home", openHome()]);
