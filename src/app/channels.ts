@@ -3,6 +3,8 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Channel, ChannelKind } from "../channels/channel.js";
 import { channelKinds } from "../channels/index.js";
+import { doubtsAbout } from "../config/doubts.js";
+import type { Tree } from "../config/json-file.js";
 import type { Settings } from "../config/load.js";
 import { type Access, createAccess } from "../gateway/access.js";
 import { type SupervisedChannel, superviseChannel } from "../gateway/supervisor.js";
@@ -47,6 +49,8 @@ export async function openChannels({ settings, world, ...parts }: ChannelsParts)
       log.warn(`channels.${name} is enabled, but nanogate has no such channel; it stays off.`);
       continue;
     }
+    const { enabled: _, ...its } = raw as Tree;
+    for (const doubt of doubtsAbout(kind.settings, its, ["channels", name])) log.warn(doubt);
     const { allow_from: older, allowFrom = older } = raw as { allowFrom?: unknown; allow_from?: unknown };
     allowed.set(name, Array.isArray(allowFrom) ? allowFrom.map(String) : []);
     const mediaFolder = join(settings.home, "media", name);

@@ -62,6 +62,7 @@ export async function createGatewayApp({ settings, world, reach = () => {} }: Ga
     );
   }
   const ledger = await openSqliteLedger({ file: join(state, "ledger.sqlite"), now, reach });
+  for (const doubt of settings.doubts) log.warn(doubt);
   const outgoing = createOutgoing(join(state, "outgoing"));
   const { version } = findPackage();
   // The parts of the gateway and of the agent know each other by these two words only.

@@ -78,6 +78,8 @@ export type ChannelWorld = World & {
 
 export type ChannelKind = {
   readonly name: string;
+  /** What can be set, apart from whether it is on. */
+  readonly settings: z.ZodMiniType;
   /** Checks the settings and builds the channel; nothing is dialled yet. Heavy libraries are loaded here, not before. */
   open(settings: unknown, world: ChannelWorld): Promise<Channel>;
   /** Absent: its settings are written by hand. */
@@ -121,6 +123,7 @@ export function defineChannel<Schema extends z.ZodMiniType>({
 }: Definition<Schema>): ChannelKind {
   return {
     name,
+    settings,
     ...(setup && { setup }),
     async open(raw, world) {
       const parsed = z.safeParse(settings, raw);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { APIChatInputApplicationCommandInteraction } from "discord.js";
 import * as z from "zod/mini";
 import { reasonOf, UserError } from "../util/errors.js";
-import { flag, maybeText, seconds, section, text, textList } from "../util/settings.js";
+import { flag, maybeText, seconds, section, textList } from "../util/settings.js";
 import { defineChannel, type Channel, type ChannelWorld } from "./channel.js";
 import type { Bookmarks } from "./discord-bookmarks.js";
 import { slashCommands } from "./discord-inbound.js";
@@ -15,7 +15,10 @@ const usualGateway = /^wss:\/\/gateway\.discord\.gg\//;
 const mostPeople = 10;
 
 const settings = section({
-  token: text().check(z.minLength(1, "is missing: the bot token from the Discord developer portal")),
+  token: z.prefault(
+    maybeText().check(z.minLength(1, "is missing: the bot token from the Discord developer portal")),
+    "",
+  ),
   allowFrom: z.prefault(textList(), []),
   groupPolicy: z.prefault(z.enum(["mention", "open"], 'must be "mention" or "open"'), "mention"),
   allowChannels: z.prefault(textList(), []),

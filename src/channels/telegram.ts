@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import type { Address } from "../message.js";
 import { reasonOf, UserError } from "../util/errors.js";
-import { flag, maybeText, seconds, section, text } from "../util/settings.js";
+import { flag, isAddress, maybeText, seconds, section, text } from "../util/settings.js";
 import { type Channel, type ChannelWorld, defineChannel, type Link } from "./channel.js";
 import { commandMenu } from "./command-menu.js";
 import type { Group } from "./telegram-albums.js";
@@ -55,7 +55,7 @@ async function create(given: Settings, world: ChannelWorld): Promise<Channel> {
     );
   }
   const apiRoot = rootOf(given.apiRoot);
-  if (!URL.canParse(apiRoot)) {
+  if (!isAddress(apiRoot)) {
     throw new UserError("channels.telegram.apiRoot is no address.", `Write it like "${usualRoot}", or leave it out.`);
   }
   const [{ Api }, limits, { createInboundReader }, { createMedia }, { native, persistently, poll }, agents] =

@@ -27,7 +27,16 @@ const incoming = z.object({
 export const webhook = defineChannel({
   name: "webhook",
   settings: section({
-    secret: text().check(z.minLength(16, "must have at least 16 characters: whoever knows it may speak to the bot")),
+    secret: z.prefault(
+      maybeText().check(
+        z.minLength(1, {
+          error: "is missing: make one up, of 16 characters or more, for the program that sends here",
+          abort: true,
+        }),
+        z.minLength(16, "must have at least 16 characters: whoever knows it may speak to the bot"),
+      ),
+      "",
+    ),
     host: z.prefault(text(), "127.0.0.1"),
     port: z.prefault(whole(0, 65_535), 18791),
     url: z.prefault(maybeText(), ""),

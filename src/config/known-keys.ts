@@ -39,18 +39,16 @@ const mapped = (tree: Tree, change: (value: unknown) => unknown): Tree =>
 
 export type UnknownKey = { readonly path: readonly string[]; readonly known: readonly string[] };
 
-/** The first name in the tree that the schema has no place for, and what could stand there instead. */
-export function findUnknownKey(
+/** The names in the tree that the schema has no place for, and what could stand there instead. */
+export function* unknownKeys(
   schema: z.ZodMiniType,
   tree: Tree,
   path: readonly string[] = [],
-): UnknownKey | undefined {
+): Generator<UnknownKey, void> {
   const { shape, valueType, catchall } = core(schema);
   for (const [name, value] of Object.entries(tree)) {
     const next = shape ? (shape[name] ?? catchall) : valueType;
-    if (shape && !next) return { path: [...path, name], known: Object.keys(shape) };
-    const deeper = next && isTree(value) ? findUnknownKey(next, value, [...path, name]) : undefined;
-    if (deeper) return deeper;
+    if (shape && !next) yield { path: [...path, name], known: Object.keys(shape) };
+    else if (next && isTree(value)) yield* unknownKeys(next, value, [...path, name]);
   }
-  return undefined;
 }

@@ -3,14 +3,17 @@ import { join, resolve } from "node:path";
 import * as z from "zod/mini";
 import { UserError } from "../util/errors.js";
 import { nearest } from "../util/nearest.js";
+import { doubtsAbout, doubtsAboutProviders } from "./doubts.js";
 import { expandHome } from "./home.js";
 import { isTree, readJsonFile, type Tree } from "./json-file.js";
-import { findUnknownKey, withOneSpelling } from "./known-keys.js";
+import { unknownKeys, withOneSpelling } from "./known-keys.js";
 import { type Config, configSchema, knownRoots, ownRoots } from "./schema.js";
 
 export type Settings = Config & {
   readonly home: string;
   readonly workspace: string;
+  /** What is probably mistyped, though it may belong to another version: a sentence each. */
+  readonly doubts: readonly string[];
 };
 
 /** Where settings come from; the later ones win. */
@@ -26,6 +29,10 @@ export function loadSettings(home: string, env: NodeJS.ProcessEnv): Settings {
   const { workspace } = parsed.data.agents.defaults;
   return {
     ...parsed.data,
+    doubts: [
+      ...doubtsAbout(configSchema, { providers: merged["providers"] ?? {} }),
+      ...doubtsAboutProviders(merged["providers"]),
+    ],
     home,
     workspace: workspace === "" ? join(home, "workspace") : resolve(home, expandHome(workspace)),
   };
@@ -46,7 +53,7 @@ function checkConfig(path: string, tree: Tree): void {
 
 /** Our own file: a name that we do not know is surely a typo. */
 function checkOwn(path: string, tree: Tree): void {
-  const stray = findUnknownKey(configSchema, tree);
+  const [stray] = unknownKeys(configSchema, tree);
   if (stray) throw unknownKey(path, stray.path, stray.known);
 }
 

@@ -93,6 +93,14 @@ describe("nanogate doctor", () => {
       'channels.discord.groupPolicy: must be "mention" or "open"',
     ],
     ["telegram", { token: "1:t", apiRoot: "nowhere" }, "fail", "channels.telegram.apiRoot is no address."],
+    ["telegram", { token: "1:t", apiRoot: "ftp://x" }, "fail", "channels.telegram.apiRoot is no address."],
+    ["discord", {}, "fail", "channels.discord.token: is missing: the bot token from the Discord developer portal"],
+    [
+      "webhook",
+      {},
+      "fail",
+      "channels.webhook.secret: is missing: make one up, of 16 characters or more, for the program that sends here",
+    ],
     ["telegrm", { token: "1:t" }, "fail", "channels.telegrm is enabled, and nobody knows such a channel."],
     ["whatsapp", {}, "warn", "nanogate has no such channel"],
   ])(
