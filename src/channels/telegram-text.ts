@@ -81,7 +81,8 @@ function styled({ text, style }: Run): string {
   }
   // Space alone shows no style, and Telegram drops a tag around it.
   if (text.trim() === "") return plain;
-  if (style.code) return `<code>${plain}</code>`;
+  // Telegram takes no code inside of a link, and an address that is lost is worse than a typeface.
+  if (style.code && style.link === undefined) return `<code>${plain}</code>`;
   const bold = style.bold ? `<b>${plain}</b>` : plain;
   const italic = style.italic ? `<i>${bold}</i>` : bold;
   const strike = style.strike ? `<s>${italic}</s>` : italic;

@@ -20,6 +20,7 @@ describe("markdown as Telegram's HTML", () => {
       "**bold** __too__ *it* _it_ ~~gone~~ `code`",
       "<b>bold</b> <b>too</b> <i>it</i> <i>it</i> <s>gone</s> <code>code</code>",
     ],
+    ["[`src/app.ts`](https://x)", '<a href="https://x">src/app.ts</a>'],
     ["**bold `code` bold**", "<b>bold </b><code>code</code><b> bold</b>"],
     ["***both***", "<i><b>both</b></i>"],
     ["snake_case_name and 2*3*4", "snake_case_name and 2<i>3</i>4"],
