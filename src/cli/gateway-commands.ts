@@ -54,16 +54,18 @@ export async function addGatewayCommands(
       await showTrace(id, self.optsWithGlobals(), terminal);
     });
 
+  const list = async (_: unknown, self: Command): Promise<void> => {
+    const { listLedger } = await import("./ledger.js");
+    await listLedger(self.optsWithGlobals(), terminal);
+  };
   const ledger = program
     .command("ledger")
     .description("messages that are open, failed or put aside")
     .option("--all", "finished ones too")
     .option("--limit <n>", "how many, the newest first", "50")
     .option(...jsonOption)
-    .action(async (_, self: Command) => {
-      const { listLedger } = await import("./ledger.js");
-      await listLedger(self.optsWithGlobals(), terminal);
-    });
+    .action(list);
+  ledger.command("list").description("the same as without a word").action(list);
   for (const [change, description] of [
     ["retry", "try a failed message again"],
     ["discard", "drop a message for good"],

@@ -1,5 +1,5 @@
 /** The command line: one file per command; this one hands over and turns errors into words and exit codes. */
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { findPackage } from "../util/package-root.js";
 import { addChatCommand } from "./chat.js";
 import { addCronCommand } from "./cron.js";
@@ -15,7 +15,12 @@ export async function main(args: readonly string[], terminal: Terminal = process
   const program = new Command("nanogate")
     .description("A gateway between people's chats and a language model that loses nothing.")
     .version(findPackage().version)
-    .option("--home <folder>", "where config and workspace lie (default: $NANOGATE_HOME, ~/.nanogate or ~/.nanobot)")
+    .option(
+      "--home <folder>",
+      "where config and workspace lie (default: $NANOGATE_HOME, ~/.nanogate or ~/.nanobot)",
+      namedFolder,
+    )
+    .helpCommand(true)
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput({ writeOut: (text) => terminal.out(text.trimEnd()), writeErr: (text) => terminal.err(text) });
@@ -36,4 +41,10 @@ export async function main(args: readonly string[], terminal: Terminal = process
     terminal.err(`nanogate: ${failure.message}\n  → ${failure.fix}\n`);
     return failure.code;
   }
+}
+
+/** A variable that was forgotten in a script must not stand for the usual home. */
+function namedFolder(value: string): string {
+  if (value.trim() === "") throw new InvalidArgumentError("It names no folder.");
+  return value;
 }

@@ -43,7 +43,7 @@ export function processTerminal(): Terminal {
   });
   // That nobody reads our hints is no reason to stop.
   process.stderr.on("error", () => {});
-  const colours = process.env["NO_COLOR"] === undefined;
+  const colours = process.env["NO_COLOR"] === undefined && process.env["TERM"] !== "dumb";
   return {
     out: (text) => void process.stdout.write(`${text}\n`),
     err: (text) => void process.stderr.write(text),

@@ -76,6 +76,8 @@ export function createHealth({ ledger, lanes, channels, version, model, unwritte
       help: string,
       values: readonly (readonly [number, Readonly<Record<string, string>>])[],
     ): void => {
+      // Without a value it would be shown as a 0 of nobody.
+      if (values.length === 0) return;
       const labelNames = Object.keys(values[0]?.[1] ?? {});
       const found = new Gauge({ name: `nanogate_${name}`, help, labelNames, registers: [registry] });
       for (const [value, labels] of values) found.set(labels, value);

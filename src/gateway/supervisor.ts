@@ -165,7 +165,7 @@ export function superviseChannel(parts: SupervisorParts, first: Channel): Superv
         }
         restarts++;
         silentRuns++;
-        log.warn(`${name}: ${reason}; trying again.`);
+        log.warn(`${name}: ${reason.replace(/\.$/, "")}; trying again.`);
         if (strikes >= giveUpAfter) parts.giveUp(`${name} could not be brought back: ${reason}`);
         await sleep(Math.min(longestWaitMs, 1000 * 2 ** Math.min(silentRuns - 1, 6)), signal).catch(() => {});
         if ((silentRuns >= rebuildAfter || hung) && !signal.aborted) {

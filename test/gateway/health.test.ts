@@ -87,6 +87,12 @@ describe("health", () => {
     expect((await get("/metrics")).text).toContain("nanogate_unwritten 1");
   });
 
+  it("/metrics says nothing of channels where there are none", async () => {
+    const { text } = await (await openHealth()).get("/metrics");
+    expect(text).not.toContain("nanogate_channel");
+    expect(text).toContain("nanogate_ready 1");
+  });
+
   it("/metrics is Prometheus text", async () => {
     const { get } = await openHealth("up", "deaf");
     const { text } = await get("/metrics");

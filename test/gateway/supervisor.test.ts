@@ -185,6 +185,13 @@ describe("a channel under supervision", () => {
     await house.close();
   });
 
+  it("says why it is tried again in a sentence with one end", async () => {
+    const one = supervised(() => Promise.reject(new UserError("Refused.", "Set channels.fake.token.")));
+    await one.time.pass(10);
+    expect(one.log[0]).toBe("fake: Refused. Set channels.fake.token; trying again.");
+    await one.close();
+  });
+
   it("that does not let go when it is told to is left to itself, and another one is built", async () => {
     const house = supervised(() => new Promise(() => {}));
     await house.time.pass(145_000);
