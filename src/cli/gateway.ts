@@ -6,7 +6,6 @@ import { findHome } from "../config/home.js";
 import { loadSettings } from "../config/load.js";
 import { reasonOf } from "../util/errors.js";
 import { type Log, systemWorld } from "../world.js";
-import { failureOf } from "./failure.js";
 import { createLog } from "./log.js";
 import { exit, styled, type Terminal } from "./terminal.js";
 
@@ -24,15 +23,7 @@ export async function runGateway(self: Command, terminal: Terminal): Promise<num
   // A terminal that is closed is no reason to end less politely.
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => onSignal(name));
   const log = await logging;
-  try {
-    await serve(findHome(home, process.env), stop.signal, log, terminal);
-  } catch (error) {
-    const failure = failureOf(error);
-    // Who reads what is no terminal reads lines of the log.
-    if (!failure || terminal.errIsTerminal) throw error;
-    log.warn(failure.message, { fix: failure.fix });
-    return failure.code;
-  }
+  await serve(findHome(home, process.env), stop.signal, log, terminal);
   // Everything is written and said, and every connection closed. What nobody can break off (the system looking up a name
   // while the network is down, for half a minute) must not keep the process.
   setTimeout(() => process.exit(exit.ok), 1000).unref();
