@@ -3,6 +3,7 @@
  * moves on. The log itself never changes. A failure changes nothing; after three the rows are archived as they are, so
  * that nothing is ever only in a prompt.
  */
+import { setImmediate as immediate } from "node:timers/promises";
 import type { Row, SessionKey } from "../message.js";
 import { complete, type Model, type ToolSpec } from "../providers/provider.js";
 import type { SessionManager } from "../session/manager.js";
@@ -145,7 +146,9 @@ export function createMemory({ sessions, model, clock, log, filesOf, window }: M
       try {
         const files = filesOf(key);
         const text = await files.memory();
-        inBackground(files.noticeEdits(), `memory of ${key}: an edit of MEMORY.md could not be recorded`);
+        // While the model is at work: nobody waits for it.
+        const noticed = immediate().then(() => files.noticeEdits());
+        inBackground(noticed, `memory of ${key}: an edit of MEMORY.md could not be recorded`);
         return text;
       } catch (error) {
         log.warn(`memory of ${key}: MEMORY.md is not shown to the model: ${reasonOf(error)}`);
