@@ -40,6 +40,9 @@ const fileShape = z.object({
   ),
 });
 
+/** How far everything has been read, and where reading began. */
+export type Marks = z.infer<typeof fileShape>;
+
 export type Bookmarks = {
   get(channel: string): Bookmark | undefined;
   all(): readonly (readonly [string, Bookmark])[];
@@ -47,6 +50,8 @@ export type Bookmarks = {
   newest(): string | undefined;
   /** At the very first start: what is said from this id on is said to us. Resolves when that is on disk; false if it is not. */
   beginAt(id: string): Promise<boolean>;
+  /** All there is, for a later run if it cannot be written. */
+  state(): Marks;
   /** Forward only. It is on disk a little later. */
   move(channel: string, place: Place, last: string, heard?: boolean): void;
   forget(channel: string): void;
@@ -63,16 +68,16 @@ export const idAt = (epochMs: number): string =>
 
 const discordEpoch = Date.UTC(2015, 0, 1);
 
-/** `unsaved` are those that an earlier run could not write: they are newer than the file. */
+/** `unsaved` is what an earlier run could not write: it is newer than the file. */
 export async function openBookmarks(
   path: string,
   world: World,
   signal: AbortSignal,
-  unsaved?: ReturnType<Bookmarks["all"]>,
+  unsaved?: Marks,
 ): Promise<Bookmarks> {
-  const stored = await readMarks(path, world);
-  const marks = new Map(unsaved ?? Object.entries(stored.channels));
-  let { since } = stored;
+  const known = unsaved ?? (await readMarks(path, world));
+  const marks = new Map(Object.entries(known.channels));
+  let { since } = known;
   let changed = unsaved !== undefined;
   let planned: Promise<unknown> | undefined;
   let writing: Promise<boolean> = Promise.resolve(true);
@@ -109,12 +114,12 @@ export async function openBookmarks(
     get: (channel) => marks.get(channel),
     all: () => [...marks],
     newest: () => [...marks.values()].map(({ last }) => last).reduce(laterOf, undefined) ?? since,
-    async beginAt(id) {
-      if (since !== undefined) return true;
-      since = id;
-      changed = true;
+    beginAt(id) {
+      changed ||= since === undefined;
+      since ??= id;
       return save();
     },
+    state: () => ({ since, channels: Object.fromEntries(marks) }),
     move(channel, { guild, parent, person }, last, heard = false) {
       const known = marks.get(channel);
       if (known && !isLater(last, known.last)) return;
@@ -141,7 +146,7 @@ function drop(marks: Map<string, Bookmark>): void {
 }
 
 /** What cannot be read is set aside, and reading begins with what is said from now on. */
-async function readMarks(path: string, world: World): Promise<z.infer<typeof fileShape>> {
+async function readMarks(path: string, world: World): Promise<Marks> {
   try {
     return z.parse(fileShape, JSON.parse(await readFile(path, "utf8")));
   } catch (error) {

@@ -87,8 +87,9 @@ export function createReader(parts: ReaderParts, signal: AbortSignal): Reader {
     void lookIntoSilentGuilds();
     const known = new Set(bookmarks.all().map(([, { person }]) => person));
     for (const person of people) if (!known.has(person)) inLane(`with ${person}`, () => meetPerson(person));
-    const isNoted = await bookmarks.beginAt(idAt(Date.parse(world.clock())));
-    if (!isNoted) throw new Error("that we listen could not be written down");
+    const now = idAt(Date.parse(world.clock()));
+    // On a full disk whoever speaks is still heard, and remembered by this process; but nobody says that all is well.
+    while (!(await bookmarks.beginAt(now))) await world.sleep(firstPauseMs, signal);
   }
 
   /** A guild may take its time to introduce itself, or never do. */

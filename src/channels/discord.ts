@@ -5,7 +5,7 @@ import * as z from "zod/mini";
 import { reasonOf, UserError } from "../util/errors.js";
 import { flag, maybeText, seconds, section, textList } from "../util/settings.js";
 import { defineChannel, type Channel, type ChannelWorld } from "./channel.js";
-import type { Bookmarks } from "./discord-bookmarks.js";
+import type { Marks } from "./discord-bookmarks.js";
 import { slashCommands } from "./discord-inbound.js";
 import { apiOf, discordSetup, isGatewayUrl, usualApi } from "./discord-setup.js";
 
@@ -78,7 +78,7 @@ async function create(given: z.infer<typeof settings>, world: ChannelWorld): Pro
   });
   let commandsKnown = false;
   /** Nobody lists private chats: one that could not be written down must not be forgotten. */
-  let unsaved: ReturnType<Bookmarks["all"]> | undefined;
+  let unsaved: Marks | undefined;
 
   const registerCommands = (application: string, signal: AbortSignal): void => {
     if (commandsKnown) return;
@@ -154,7 +154,7 @@ async function create(given: z.infer<typeof settings>, world: ChannelWorld): Pro
         signal.removeEventListener("abort", end);
         // What is being stored is stored to the end, and remembered.
         await reader.idle();
-        unsaved = (await bookmarks.save()) ? undefined : bookmarks.all();
+        unsaved = (await bookmarks.save()) ? undefined : bookmarks.state();
       }
       if (failure) throw failure.error;
     },

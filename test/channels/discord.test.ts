@@ -1,5 +1,5 @@
 /** The Discord channel: the real discord.js against a Discord of our own. */
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Channel, Sending } from "../../src/channels/channel.js";
@@ -510,6 +510,28 @@ describe("what is said while we are away", () => {
     house.running.failWith(new Error("no space left on device"));
     fake.say(dm, ann, "hello");
     expect(await house.running.ended()).toBeInstanceOf(Error);
+    rmSync(join(folder, "state"));
+    const running = await startChannel(house);
+    await running.until(() => running.stored.length === 1);
+    expect(running.texts()).toEqual(["hello"]);
+  });
+
+  it("at the very first login, on a disk that is full already, is heard as soon as there is room", async () => {
+    const house = await openDiscord();
+    const { fake, folder, dm, ann } = house;
+    onTestFinished(() => fake.close());
+    // Nothing is there, and nothing can be made there.
+    symlinkSync(join(folder, "no", "such", "place"), join(folder, "state"));
+    const memory = memoryLink();
+    memory.failWith(new Error("no space left on device"));
+    const first = house.channel.run(memory.link, new AbortController().signal);
+    await expect
+      .poll(() => house.warnings.filter((line) => line.includes("could not be saved")).length)
+      .toBeGreaterThan(1);
+    fake.say(dm, ann, "hello");
+    await expect(first).rejects.toThrow(Error);
+    // Nobody has been told that all is well.
+    expect(memory.lives()).toBe(0);
     rmSync(join(folder, "state"));
     const running = await startChannel(house);
     await running.until(() => running.stored.length === 1);
