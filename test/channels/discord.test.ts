@@ -520,6 +520,7 @@ describe("what is said while we are away", () => {
     const house = await openDiscord();
     const { fake, folder, dm, ann } = house;
     onTestFinished(() => fake.close());
+    fake.loseGuild(house.guild);
     // Nothing is there, and nothing can be made there.
     symlinkSync(join(folder, "no", "such", "place"), join(folder, "state"));
     const memory = memoryLink();
